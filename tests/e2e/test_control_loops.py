@@ -13,16 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.control_loop_peers import (
-    Peer,
-    RobotServer,
-    configuration,
-    connect,
-    port_in,
-    sensor_data,
-    set_value,
-    write_configuration,
-)
+from tests.e2e import control_loop_peers
 from tests.e2e.running import (
     COMMAND,
     DEADLINE_S,
@@ -42,21 +33,23 @@ class Running:
     """A gateway in a process of its own, the robot it has connected to, the port it listens on."""
 
     def __init__(self, folder: Path, more: str = "", *arguments: str) -> None:
-        self.server = RobotServer()
-        config = write_configuration(folder, configuration(self.server.port, more=more))
+        self.server = control_loop_peers.RobotServer()
+        config = control_loop_peers.write_configuration(
+            folder, control_loop_peers.configuration(self.server.port, more=more)
+        )
         self.folder, options = folder, ["--config", config, "--report", "out.json", *arguments]
         self.gateway = Gateway(folder, options, ready=False)
         self.robot = self.server.accept()
         wait_until(lambda: "cab.body     up" in self.gateway.text(), what="the body")
-        wait_until(lambda: port_in(self.gateway.text()), what="the listener")
-        self.port = port_in(self.gateway.text())
+        wait_until(lambda: control_loop_peers.port_in(self.gateway.text()), what="the listener")
+        self.port = control_loop_peers.port_in(self.gateway.text())
         self._peers = [self.robot]
 
-    def controller(self) -> Peer:
-        self._peers.append(connect(self.port))
+    def controller(self) -> control_loop_peers.Peer:
+        self._peers.append(control_loop_peers.connect(self.port))
         return self._peers[-1]
 
-    def driving(self) -> Peer:
+    def driving(self) -> control_loop_peers.Peer:
         controller = self.controller()
         controller.send(GO)
         self.robot.wait_for(GO)
@@ -85,8 +78,8 @@ def running(folder: Path, more: str = "", *arguments: str) -> Iterator[Running]:
 
 
 LATCH = "    safety: {latch: true, late_s: 60}"
-GO = set_value(1, 5.0)
-STOP = set_value(1, 0.0) + set_value(2, 0.0)
+GO = control_loop_peers.set_value(1, 5.0)
+STOP = control_loop_peers.set_value(1, 0.0) + control_loop_peers.set_value(2, 0.0)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -104,7 +97,9 @@ def test_a_signal_stops_the_motors(tmp_path: Path, number: signal.Signals, code:
 
 
 def test_a_robot_that_never_comes_is_waited_for_in_one_line(tmp_path: Path) -> None:
-    config = write_configuration(tmp_path, configuration(free_port(), host=HOST))
+    config = control_loop_peers.write_configuration(
+        tmp_path, control_loop_peers.configuration(free_port(), host=HOST)
+    )
     done = run("--config", config, "--duration", "2.5s", cwd=tmp_path)
     assert done.returncode == 4, done.stdout
     assert done.stdout.count("cab.body     waiting: ") == 1
@@ -134,9 +129,9 @@ def test_a_suspended_gateway_stops_first_and_drops_waiting_bytes(tmp_path: Path)
         loop.signal(signal.SIGSTOP)
         stopped = time.monotonic()
         for speed in range(1, 40):
-            controller.send(set_value(1, speed / 10))
+            controller.send(control_loop_peers.set_value(1, speed / 10))
         wait_until(lambda: time.monotonic() - stopped > 1.0)
-        loop.robot.send(sensor_data(0, 1.0))
+        loop.robot.send(control_loop_peers.sensor_data(0, 1.0))
         loop.signal(signal.SIGCONT)
         loop.robot.wait_for(STOP)
         controller.wait_for_end()

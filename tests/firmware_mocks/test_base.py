@@ -225,9 +225,6 @@ def test_a_seed_is_that_of_the_start() -> None:
         made().set("seed", "8")
 
 
-KINDS = sorted({*names(MOCKS)} - {PROGRAM})
-
-
 def literal_defaults(kind: str) -> dict[str, str]:
     """Name and value of each default that is one word."""
     texts = load_mock(kind).parameters.items()
@@ -238,7 +235,7 @@ def literal_defaults(kind: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sorted({*names(MOCKS)} - {PROGRAM}))
 def test_the_default_shown_is_the_one_in_use(kind: str) -> None:
     def state(parameters: dict[str, Any]) -> dict[str, Any]:
         mock = load_mock(kind).create("m", new_air(0, 0.0), parameters, position=(0.0, 0.0, 0.0))

@@ -174,10 +174,8 @@ def test_a_packet_that_ends_in_cr_is_refused_with_its_reason() -> None:
 
 # --- the splitter of answers ----------------------------------------------------------------------
 
-ENDS = [(b"\r\n",), (b"\r",), (b"\r", b"\n"), (b"##",)]
 
-
-@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("ends", [(b"\r\n",), (b"\r",), (b"\r", b"\n"), (b"##",)])
 @given(
     st.lists(st.binary(max_size=40) | st.sampled_from([b"\r", b"\n", b"#", b"12345678", b"a" * 9])),
     st.booleans(),

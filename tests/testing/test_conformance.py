@@ -10,29 +10,19 @@ from firmware_mocks.air import Air
 from hilgw.adapters import base
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, BrokenRule, Vector
-from tests.testing.beep import (
-    MAPPING,
-    PAYLOAD,
-    RATES,
-    WINDOW,
-    BeepAdapter,
-    BeepMock,
-    BeepSession,
-    Decoder,
-    frame,
-)
+from tests.testing import beep
 
 VECTORS = (
-    Vector(data=b"ping", channel=7, receives=frame(b"R", b"\x28\x07ping"), rssi_dbm=-40),
-    Vector(data=b"ping", channel=7, sends=frame(b"T", b"\x01\x07ping")),
-    Vector(data=bytes((0xA5, 0, 0x28)), receives=frame(b"R", b"\x50\x07\xa5\x00\x28")),
+    Vector(data=b"ping", channel=7, receives=beep.frame(b"R", b"\x28\x07ping"), rssi_dbm=-40),
+    Vector(data=b"ping", channel=7, sends=beep.frame(b"T", b"\x01\x07ping")),
+    Vector(data=bytes((0xA5, 0, 0x28)), receives=beep.frame(b"R", b"\x50\x07\xa5\x00\x28")),
 )
 
 
 class OnBeep(AdapterConformance):
     """What the test of a third party looks like."""
 
-    adapter = BeepAdapter()
+    adapter = beep.BeepAdapter()
     common = {"baudRate": 38400, "channel": 7}
     vectors = VECTORS
     channels = (8,)
@@ -40,7 +30,7 @@ class OnBeep(AdapterConformance):
 
     def make_mock(self, spec: base.MockSpec, name: str, air: Air, position: Any) -> Any:
         assert spec.name == "beep"
-        return BeepMock(name, air, spec.parameters, position)
+        return beep.BeepMock(name, air, spec.parameters, position)
 
 
 class TestBeep(OnBeep):
@@ -50,24 +40,24 @@ class TestBeep(OnBeep):
 RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
 
 
-class ForgetsShortRests(Decoder):
+class ForgetsShortRests(beep.Decoder):
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         found = super().feed(data)
         self.rest = self.rest if len(self.rest) > 3 else b""
         return found
 
 
-class SkipsWholeFrame(Decoder):
+class SkipsWholeFrame(beep.Decoder):
     def after_false_start(self, at: int, end: int) -> int:
         return end
 
 
-class NoCrc(Decoder):
+class NoCrc(beep.Decoder):
     def holds(self, inner: bytes, crc: bytes) -> bool:
         return inner[:1] == b"R" or super().holds(inner, crc)
 
 
-class HurriesAnswers(BeepSession):
+class HurriesAnswers(beep.BeepSession):
     """Gives each frame the time of a fast line."""
 
     def send(self, packet: Packet, now: int) -> base.Transmission | base.CannotSend | None:
@@ -77,7 +67,7 @@ class HurriesAnswers(BeepSession):
         return answer
 
 
-class StuckDeadline(BeepSession):
+class StuckDeadline(beep.BeepSession):
     def expire(self, now: int) -> list[base.Event]:
         due = self.silent_at
         events = super().expire(now)
@@ -85,7 +75,7 @@ class StuckDeadline(BeepSession):
         return events
 
 
-class AsksOnce(BeepSession):
+class AsksOnce(beep.BeepSession):
     """Believes, when the port is opened again, that all is as it was."""
 
     def open(self, now: int) -> list[base.Event]:
@@ -103,7 +93,7 @@ class AsksOnce(BeepSession):
         return []
 
 
-class KeepsALog(BeepSession):
+class KeepsALog(beep.BeepSession):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.log: list[object] = []
@@ -113,7 +103,7 @@ class KeepsALog(BeepSession):
         return super().take(frames, now)
 
 
-class Shy(BeepSession):
+class Shy(beep.BeepSession):
     """Refuses what waited for it to be ready."""
 
     ready_at = 0
@@ -130,24 +120,24 @@ class Shy(BeepSession):
         return super().send(packet, now)
 
 
-class SlowToBegin(BeepSession):
+class SlowToBegin(beep.BeepSession):
     def handle(self, kind: bytes, body: bytes, now: int) -> list[base.Event]:
         if kind == b"I" and self.tries < 4:
             return []  # takes the fourth answer, after 0.9 s
         return super().handle(kind, body, now)
 
 
-class Unfinished(BeepSession):
+class Unfinished(beep.BeepSession):
     def receive(self, data: bytes, now: int) -> list[base.Event]:
         raise NotImplementedError("hilgw/adapters/beep.py: turn the bytes into events")
 
 
-def but(name: str, **members: Any) -> type[BeepSession]:
+def but(name: str, **members: Any) -> type[beep.BeepSession]:
     """Return a sound session with these members instead of its own."""
-    return type(name, (BeepSession,), members)
+    return type(name, (beep.BeepSession,), members)
 
 
-Own = BeepSession
+Own = beep.BeepSession
 RssiStaysInThePacket = but(
     "RssiStaysInThePacket",
     packet_received=lambda self, body: [base.Received(body[:1] + body[2:], 7, -body[0])],
@@ -172,8 +162,10 @@ DescribesWithItsOwnDecoder = but(
 )
 Cuts = but(
     "Cuts",
-    refusal=lambda self, packet: Own.refusal(self, packet) if len(packet.data) <= PAYLOAD else None,
-    payload=lambda self, packet: packet.data[:PAYLOAD],
+    refusal=lambda self, packet: (
+        Own.refusal(self, packet) if len(packet.data) <= beep.PAYLOAD else None
+    ),
+    payload=lambda self, packet: packet.data[: beep.PAYLOAD],
 )
 EatsXon = but("EatsXon", payload=lambda self, packet: packet.data.replace(b"\x11", b""))
 RangeIsSent = but(
@@ -201,7 +193,7 @@ TakesForeignChannels = but("TakesForeignChannels", refusal=lambda self, packet: 
 class Defect:
     """What is broken, which test finds it, which rule it names, and a word of its message."""
 
-    session: type[BeepSession]
+    session: type[beep.BeepSession]
     test: str
     rule: str
     word: str = ""
@@ -253,7 +245,7 @@ def verdict_on(subject: OnBeep, test: str) -> BrokenRule:
 
 @pytest.mark.parametrize("defect", SESSIONS, ids=lambda defect: f"{defect}-{defect.test}")
 def test_a_defect_of_the_session_is_found(defect: Defect) -> None:
-    class Broken(BeepAdapter):
+    class Broken(beep.BeepAdapter):
         Session = defect.session
 
     class OnBroken(OnBeep):
@@ -282,31 +274,31 @@ def test_a_broken_rule_names_the_attribute_that_relaxes_it(rule: str, attribute:
     assert "relax" not in str(BrokenRule("contract", "this", "that"))
 
 
-def limits(rates: tuple[int, ...] = RATES, *mapping: base.Mapped) -> base.Limits:
-    return base.Limits(PAYLOAD, WINDOW, "all", rates, mapping or MAPPING)
+def limits(rates: tuple[int, ...] = beep.RATES, *mapping: base.Mapped) -> base.Limits:
+    return base.Limits(beep.PAYLOAD, beep.WINDOW, "all", rates, mapping or beep.MAPPING)
 
 
 def mocked(**parameters: Any) -> Callable[..., base.MockSpec]:
-    def mock(self: BeepAdapter, settings: Any, common: Any) -> base.MockSpec:
+    def mock(self: beep.BeepAdapter, settings: Any, common: Any) -> base.MockSpec:
         return base.MockSpec("beep", {"baudRate": common.baudRate, **parameters})
 
     return mock
 
 
-WITHOUT_RANGE = [each for each in MAPPING if each.field != "range, maxRange"]
+WITHOUT_RANGE = [each for each in beep.MAPPING if each.field != "range, maxRange"]
 VAGUE = base.Mapped("aperture", "maybe", "?")
 DESCRIBES = "adapter_describes_itself"
 ADAPTERS: list[tuple[dict[str, Any], str, str, str]] = [
     ({"summary": "The best module there is."}, DESCRIBES, "the adapter describes", "no full stop"),
     ({"limits": limits((9600, 1200))}, DESCRIBES, "the adapter describes itself", "ascending"),
     (
-        {"limits": limits(RATES, *WITHOUT_RANGE)},
+        {"limits": limits(beep.RATES, *WITHOUT_RANGE)},
         "mapping_is_documented",
         "mapping of range",
         'Mapped("range"',
     ),
     (
-        {"limits": limits(RATES, *MAPPING, VAGUE)},
+        {"limits": limits(beep.RATES, *beep.MAPPING, VAGUE)},
         "mapping_is_documented",
         "mapping of aperture",
         "maybe",
@@ -326,7 +318,7 @@ def test_a_defect_of_the_adapter_is_found(
     changes: dict[str, Any], test: str, rule: str, word: str
 ) -> None:
     class OnBroken(OnBeep):
-        adapter = type("Broken", (BeepAdapter,), changes)()
+        adapter = type("Broken", (beep.BeepAdapter,), changes)()
 
     found = verdict_on(OnBroken(), test)
     assert found.rule.startswith(rule)
@@ -363,7 +355,7 @@ def test_a_declaration_that_no_rule_can_use_is_reported(
 
 
 def test_the_simplest_case_is_shown() -> None:
-    class Broken(BeepAdapter):
+    class Broken(beep.BeepAdapter):
         Session = NoSecondLook
 
     class OnBroken(OnBeep):
@@ -372,7 +364,9 @@ def test_the_simplest_case_is_shown() -> None:
     test = "garbage_costs_no_good_frame"
     found = verdict_on(OnBroken(), test)
     assert str(found) == str(verdict_on(OnBroken(), test))  # the same in each run
-    frames = 2 * len(frame(b"R", b"\x28\x07ping")) + 2 * len(frame(b"R", b"\x50\x07\xa5\x00\x28"))
+    frames = 2 * len(beep.frame(b"R", b"\x28\x07ping")) + 2 * len(
+        beep.frame(b"R", b"\x50\x07\xa5\x00\x28")
+    )
     (line,) = [line for line in str(found).splitlines() if "bytes:" in line]
     assert len(bytes.fromhex(line.split("bytes:")[1])) <= 2 * frames + 4  # noise of a few bytes
 

@@ -17,18 +17,7 @@ from hilgw.transports.stream import FdStream
 from hilgw.transports.tcp import stream as tcp
 from hilgw.transports.tcp.stream import connect_tcp
 from hilgw.transports.virtual.pipe import Pipe
-from tests.transports.rig import (
-    ALL_VALUES,
-    LINE,
-    Client,
-    Pty,
-    received_by,
-    refuses,
-    reset,
-    turns,
-    until,
-    waiting,
-)
+from tests.transports import rig
 
 FAST = LineSettings(baudRate=10_000_000)
 
@@ -49,7 +38,7 @@ Kind = Callable[[Timer], AbstractAsyncContextManager[Ends]]
 
 def socket_ends(transport: Transport, peer: socket.socket) -> Ends:
     peer.setblocking(False)
-    return Ends(transport, peer.send, lambda: waiting(peer.recv), lambda: reset(peer))
+    return Ends(transport, peer.send, lambda: rig.waiting(peer.recv), lambda: rig.reset(peer))
 
 
 @asynccontextmanager
@@ -63,8 +52,8 @@ async def on_descriptor(_: Timer) -> AsyncIterator[Ends]:
 def on_serial(path: DataPath) -> Kind:
     @asynccontextmanager
     async def opened(timer: Timer) -> AsyncIterator[Ends]:
-        with Pty() as pty:
-            transport = await open_serial(pty.path, LINE, timer, path=path)
+        with rig.Pty() as pty:
+            transport = await open_serial(pty.path, rig.LINE, timer, path=path)
             yield Ends(transport, lambda data: os.write(pty.master, data), pty.read, pty.hang_up)
 
     return opened
@@ -114,11 +103,11 @@ async def fill(ends: Ends) -> bytes:
     ends.stall()
     sent = bytearray()
     block = os.urandom(8000)
-    with refuses(PortError.FULL):
+    with rig.refuses(PortError.FULL):
         while True:
             ends.transport.write(block)
             sent += block
-            await turns(1)
+            await rig.turns(1)
     return bytes(sent)
 
 
@@ -126,13 +115,13 @@ async def test_all_values_pass_also_those_before_the_start(kind: Kind, timer: Ti
     early = b"early" * 200
     async with kind(timer) as ends:
         ends.write(early)
-        await turns()
-        client = Client(ends.transport)
+        await rig.turns()
+        client = rig.Client(ends.transport)
         assert await client.received(1000) == early
-        client.transport.write(ALL_VALUES)
-        assert await received_by(ends.read, 256) == ALL_VALUES
-        ends.write(ALL_VALUES)
-        assert await client.received(1256) == early + ALL_VALUES
+        client.transport.write(rig.ALL_VALUES)
+        assert await rig.received_by(ends.read, 256) == rig.ALL_VALUES
+        ends.write(rig.ALL_VALUES)
+        assert await client.received(1256) == early + rig.ALL_VALUES
         await client.close()
 
 
@@ -141,13 +130,13 @@ async def test_paused_before_and_after_the_start_nothing_is_delivered(
 ) -> None:
     async with kind(timer) as ends:
         ends.transport.pause_reading()
-        client = Client(ends.transport)
+        client = rig.Client(ends.transport)
         for data in (b"later", b"again"):
             ends.write(data)
-            await turns(50)
+            await rig.turns(50)
             assert not client.data
             client.transport.resume_reading()
-            await until(lambda: client.data == data)  # noqa: B023
+            await rig.until(lambda: client.data == data)  # noqa: B023
             client.data.clear()
             client.transport.pause_reading()
         await client.close()
@@ -157,7 +146,7 @@ async def test_a_write_that_does_not_fit_is_refused_whole_and_no_other_byte_is_l
     kind: Kind, timer: Timer
 ) -> None:
     async with kind(timer) as ends:
-        client = Client(ends.transport)
+        client = rig.Client(ends.transport)
         drained: list[int] = []
         client.transport.on_drained = lambda: drained.append(client.transport.pending)
         sent = await fill(ends)
@@ -168,40 +157,40 @@ async def test_a_write_that_does_not_fit_is_refused_whole_and_no_other_byte_is_l
         assert client.transport.pending == waiting
         client.transport.write(b"fits")
         assert not drained
-        assert await received_by(ends.read, len(sent) + 4) == sent + b"fits"
-        await until(lambda: drained == [0])
+        assert await rig.received_by(ends.read, len(sent) + 4) == sent + b"fits"
+        await rig.until(lambda: drained == [0])
         await client.close()
 
 
 async def test_closed_it_reports_nothing_and_takes_no_byte(kind: Kind, timer: Timer) -> None:
     async with kind(timer) as ends:
-        client = Client(ends.transport)
+        client = rig.Client(ends.transport)
         await fill(ends)
         ends.write(b"unread")
         client.transport.close()
         client.transport.close()
         await client.transport.wait_closed()
-        await turns()
+        await rig.turns()
         assert not client.lost
         assert not client.data
-        with refuses(PortError.LOST):
+        with rig.refuses(PortError.LOST):
             client.transport.write(b"x")
 
 
 @pytest.mark.parametrize("state", ["reading", "paused", "stalled"])
 async def test_the_end_of_the_peer_is_reported_once(kind: Kind, state: str, timer: Timer) -> None:
     async with kind(timer) as ends:
-        client = Client(ends.transport)
+        client = rig.Client(ends.transport)
         if state == "paused":
             client.transport.pause_reading()
         elif state == "stalled":
             await fill(ends)
-        await turns()
+        await rig.turns()
         ends.hang_up()
-        await until(lambda: bool(client.lost))
-        await turns()
+        await rig.until(lambda: bool(client.lost))
+        await rig.turns()
         (error,) = client.lost
         assert (error.reason, error.where) == (PortError.LOST, client.transport.name)
-        with refuses(PortError.LOST):
+        with rig.refuses(PortError.LOST):
             client.transport.write(b"x")
         await client.close()

@@ -19,19 +19,8 @@ from hilgw.transports.serial.port import open_serial
 from hilgw.transports.stream import FdStream
 from hilgw.transports.threads import run_in_thread
 from hilgw.transports.virtual.pipe import Pipe
+from tests.transports import rig
 from tests.transports.faults import Faults
-from tests.transports.rig import (
-    ALL_VALUES,
-    LINE,
-    Client,
-    Device,
-    call_threads,
-    received_by,
-    refuses,
-    turns,
-    until,
-    waiting,
-)
 
 
 class Pair:
@@ -53,7 +42,7 @@ class Pair:
         self.peer.close()
 
     def receive(self) -> bytes:
-        return waiting(self.peer.recv)
+        return rig.waiting(self.peer.recv)
 
 
 def noise(size: int) -> bytes:
@@ -66,7 +55,7 @@ async def test_short_writes_and_reads_keep_every_byte_in_order(
     longest: int, error: int | None
 ) -> None:
     with Pair() as pair:
-        client = Client(pair.stream)
+        client = rig.Client(pair.stream)
         faults = Faults().watch(pair.fd).shorten("write", longest).shorten("read", longest)
         if error is not None:
             faults.fail("write", 1, error, times=3).fail("read", 2, error, times=3)
@@ -75,7 +64,7 @@ async def test_short_writes_and_reads_keep_every_byte_in_order(
             for start in range(0, len(out), 100):
                 pair.stream.write(out[start : start + 100])
             pair.peer.send(back)
-            assert await received_by(pair.receive, len(out)) == out
+            assert await rig.received_by(pair.receive, len(out)) == out
             assert await client.received(len(back)) == back
         assert not client.lost
         assert pair.stream.pending == 0
@@ -85,15 +74,15 @@ async def test_short_writes_and_reads_keep_every_byte_in_order(
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.ENXIO, errno.EPIPE])
 async def test_a_failing_call_ends_the_stream_once(call: str, error: int) -> None:
     with Pair() as pair:
-        client = Client(pair.stream)
+        client = rig.Client(pair.stream)
         with Faults().watch(pair.fd).fail(call, 1, error):  # type: ignore[arg-type]
             pair.peer.send(b"x")
             if call == "write":
-                with refuses(PortError.LOST):
+                with rig.refuses(PortError.LOST):
                     pair.stream.write(b"y")
                 assert not client.lost, "told from inside write()"
-            await until(lambda: bool(client.lost))
-        await turns()
+            await rig.until(lambda: bool(client.lost))
+        await rig.turns()
         assert [each.reason for each in client.lost] == [PortError.LOST]
         assert os.strerror(error) in client.lost[0].what
         with pytest.raises(PortError):
@@ -103,7 +92,7 @@ async def test_a_failing_call_ends_the_stream_once(call: str, error: int) -> Non
 
 async def test_what_waits_is_not_written_once_another_process_has_stopped_the_peer() -> None:
     with Pair() as pair:
-        client = Client(pair.stream)
+        client = rig.Client(pair.stream)
         pair.stream.write(noise(100_000))
         taken = 100_000 - pair.stream.pending
         pair.stream.flag = b"\1"
@@ -113,20 +102,20 @@ async def test_what_waits_is_not_written_once_another_process_has_stopped_the_pe
             received.extend(pair.receive())
             return bool(client.lost)
 
-        await until(lost)
+        await rig.until(lost)
         assert "another process has ended it" in str(client.lost[0])
         assert len(received) + len(pair.receive()) == taken
 
 
 async def test_a_loss_that_was_not_reported_yet_is_not_reported_after_close() -> None:
     with Pair() as pair:
-        client = Client(pair.stream)
+        client = rig.Client(pair.stream)
         with Faults().watch(pair.fd).fail("write", 1, errno.EIO):
             for _ in range(2):
                 with pytest.raises(PortError, match="Input/output error"):
                     pair.stream.write(b"x")
         pair.stream.close()
-        await turns()
+        await rig.turns()
         assert not client.lost
 
 
@@ -135,63 +124,63 @@ async def test_a_loss_before_the_start_is_reported_at_the_start() -> None:
         with Faults().watch(pair.fd).fail("write", 1, errno.EIO):
             with pytest.raises(PortError):
                 pair.stream.write(b"x")
-        client = Client(pair.stream)
-        await until(lambda: bool(client.lost))
+        client = rig.Client(pair.stream)
+        await rig.until(lambda: bool(client.lost))
 
 
 async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(clock: Clock) -> None:
     pipe = Pipe(clock, LineSettings(1_000_000), device_limit=100)
-    client = Client(await pipe.open())
+    client = rig.Client(await pipe.open())
     pipe.device.write(b"a" * 60)
     pipe.device.write(b"b" * 60)
     assert pipe.overrun == 20
     await client.received(100)
-    await turns()
+    await rig.turns()
     assert client.data == b"a" * 60 + b"b" * 40
 
 
 async def test_paused_a_client_keeps_no_more_than_its_limit(clock: Clock) -> None:
     pipe = Pipe(clock, LineSettings(4_000_000), limit=100)
-    client = Client(await pipe.open())
+    client = rig.Client(await pipe.open())
     client.transport.pause_reading()
     pipe.device.write(bytes(150))
-    await until(lambda: pipe.overrun == 50)
+    await rig.until(lambda: pipe.overrun == 50)
     assert not client.data
     client.transport.resume_reading()
     await client.received(100)
 
 
 async def test_unplugged_it_is_lost_and_absent_and_comes_back(clock: Clock) -> None:
-    pipe = Pipe(clock, LINE)
-    device = Device(pipe.device)
+    pipe = Pipe(clock, rig.LINE)
+    device = rig.Device(pipe.device)
     for _ in range(3):
-        client = Client(await pipe.open())
+        client = rig.Client(await pipe.open())
         client.transport.write(bytes(1000))
         at = clock.now()
         pipe.device.unplug()
         assert not pipe.device.plugged
-        await turns()
+        await rig.turns()
         assert clock.now() == at
         assert [error.reason for error in client.lost] == [PortError.LOST]
         with pytest.raises(PortError):
             client.transport.write(b"x")
-        with refuses(PortError.ABSENT):
+        with rig.refuses(PortError.ABSENT):
             await pipe.open()
         await client.close()
         pipe.device.plug()
     assert len(device.data) < 1000, "what was on the wire is gone"
-    client = Client(await pipe.open())
+    client = rig.Client(await pipe.open())
     client.transport.write(b"back")
-    await until(lambda: device.data.endswith(b"back"))
+    await rig.until(lambda: device.data.endswith(b"back"))
 
 
 async def test_opened_twice_it_is_busy_and_closed_it_is_free(clock: Clock) -> None:
-    pipe = Pipe(clock, LINE)
-    first = Client(await pipe.open())
-    with refuses(PortError.BUSY):
+    pipe = Pipe(clock, rig.LINE)
+    first = rig.Client(await pipe.open())
+    with rig.refuses(PortError.BUSY):
         await pipe.open()
     await first.close()
-    second = Client(await pipe.open())
+    second = rig.Client(await pipe.open())
     pipe.device.write(b"hello")
     assert await second.received(5) == b"hello"
     assert not first.data
@@ -199,8 +188,8 @@ async def test_opened_twice_it_is_busy_and_closed_it_is_free(clock: Clock) -> No
 
 
 async def test_a_loop_plug_returns_all_values_in_order(timer: Timer) -> None:
-    client = Client(await open_serial("loop://", LineSettings(10_000_000), timer))
-    block = ALL_VALUES + os.urandom(20_000)
+    client = rig.Client(await open_serial("loop://", LineSettings(10_000_000), timer))
+    block = rig.ALL_VALUES + os.urandom(20_000)
     client.transport.write(block)
     assert await client.received(len(block)) == block
     await client.close()
@@ -225,7 +214,7 @@ async def test_a_result_and_an_error() -> None:
     port = Port()
     port.may_open.set()
     assert await run_in_thread(port.open, deadline_s=5, undo=Port.close) is port
-    await until(lambda: not call_threads())
+    await rig.until(lambda: not rig.call_threads())
     assert not port.closed_in
     with pytest.raises(ZeroDivisionError):
         await run_in_thread(lambda: 1 // 0, deadline_s=5, undo=lambda result: None)
@@ -236,21 +225,21 @@ async def test_a_result_after_the_deadline_is_undone() -> None:
     with pytest.raises(TimeoutError):
         await run_in_thread(port.open, deadline_s=0.01, undo=Port.close)
     port.may_open.set()
-    await until(lambda: not call_threads())
+    await rig.until(lambda: not rig.call_threads())
     assert len(port.closed_in) == 1
 
 
 async def test_a_result_that_was_there_when_the_waiter_was_cancelled_is_undone() -> None:
     port = Port()
     task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
-    await turns()
+    await rig.turns()
     port.may_open.set()
-    (thread,) = call_threads()
+    (thread,) = rig.call_threads()
     thread.join(5)  # the loop does not run: the result waits in its queue
     task.cancel()
     await asyncio.wait([task])
     assert task.cancelled()
-    await until(lambda: not call_threads())
+    await rig.until(lambda: not rig.call_threads())
     assert len(port.closed_in) == 1
     assert port.closed_in[0] is not threading.main_thread()
 
@@ -260,11 +249,11 @@ def test_a_result_for_a_loop_that_is_closed_is_undone() -> None:
 
     async def main() -> None:
         task = asyncio.create_task(run_in_thread(port.open, deadline_s=5, undo=Port.close))
-        await turns()
+        await rig.turns()
         task.cancel()
 
     asyncio.run(main())
     port.may_open.set()
-    for thread in call_threads():
+    for thread in rig.call_threads():
         thread.join(5)
     assert len(port.closed_in) == 1

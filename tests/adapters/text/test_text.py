@@ -6,17 +6,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.adapters.base import (
-    Delivered,
-    Notice,
-    NotReady,
-    Ready,
-    Received,
-    Refused,
-    StationSettings,
-    Transmission,
-    Write,
-)
+from hilgw.adapters import base
 from hilgw.adapters.text import ADAPTER
 from hilgw.adapters.text.settings import ByHeader, OneChannel
 from hilgw.config.load import load_config
@@ -70,7 +60,7 @@ class TestAtRadio(AdapterConformance):
 
 
 def opened(settings: Any) -> Any:
-    return ADAPTER.session(settings, StationSettings(port="x"))
+    return ADAPTER.session(settings, base.StationSettings(port="x"))
 
 
 def packet(data: bytes = b"hi") -> Packet:
@@ -79,21 +69,21 @@ def packet(data: bytes = b"hi") -> Packet:
 
 def test_a_packet_is_a_dialogue_and_ends_with_listening() -> None:
     session = opened(RN2483)
-    listen = Write(b"radio rx 0\r\n")
-    assert session.open(0) == [Write(b"sys get vdd\r\n")]
+    listen = base.Write(b"radio rx 0\r\n")
+    assert session.open(0) == [base.Write(b"sys get vdd\r\n")]
     assert session.receive(b"3287\r\n", 1) == [listen]
-    assert session.receive(b"ok\r\n", 2) == [Ready("RN2483")]
-    assert session.send(packet(), 3) == Transmission(b"radio rxstop\r\n", 1)
+    assert session.receive(b"ok\r\n", 2) == [base.Ready("RN2483")]
+    assert session.send(packet(), 3) == base.Transmission(b"radio rxstop\r\n", 1)
     assert session.send(packet(), 3) is None
-    assert session.receive(b"ok\r\n", 4) == [Write(b"radio tx 6869\r\n")]
-    assert session.receive(b"ok\r\nradio_tx_ok\r\n", 5) == [Delivered(1), listen]
+    assert session.receive(b"ok\r\n", 4) == [base.Write(b"radio tx 6869\r\n")]
+    assert session.receive(b"ok\r\nradio_tx_ok\r\n", 5) == [base.Delivered(1), listen]
     assert session.receive(b"ok\r\n", 6) == []
-    assert session.receive(b"radio_rx  6869\r\n", 7) == [Received(b"hi", 0), listen]
+    assert session.receive(b"radio_rx  6869\r\n", 7) == [base.Received(b"hi", 0), listen]
     session.receive(b"ok\r\n", 8)
     assert session.receive(b"radio_err\r\n", 9) == [listen]
     session.receive(b"ok\r\n", 10)
     session.send(packet(), 11)
-    assert session.receive(b"ok\r\nbusy\r\n", 12)[1:] == [Refused(2, "failed"), listen]
+    assert session.receive(b"ok\r\nbusy\r\n", 12)[1:] == [base.Refused(2, "failed"), listen]
 
 
 def test_no_answer_gets_into_step_again_and_a_restart_loses_the_packet() -> None:
@@ -102,18 +92,18 @@ def test_no_answer_gets_into_step_again_and_a_restart_loses_the_packet() -> None
     session.receive(b"+OK\r\n", 1)
     session.send(packet(), 2)
     lost, down, asked = session.expire(6 * SECOND)
-    assert (lost, asked) == (Refused(1, "no_status"), Write(b"AT\r\n"))
-    assert isinstance(down, NotReady)
+    assert (lost, asked) == (base.Refused(1, "no_status"), base.Write(b"AT\r\n"))
+    assert isinstance(down, base.NotReady)
     session.receive(b"+OK\r\n", 6 * SECOND)
     session.send(packet(), 7 * SECOND)
     events = session.receive(b"+READY\r\n", 7 * SECOND)
-    assert (events[0], events[2]) == (Refused(2, "reset"), Write(b"AT\r\n"))
+    assert (events[0], events[2]) == (base.Refused(2, "reset"), base.Write(b"AT\r\n"))
 
 
 def test_data_that_a_line_cannot_carry_are_refused() -> None:
     session = opened(ADAPTER.Settings(send=(Step(send="SEND {data}"),), receive="GOT (?P<data>.*)"))
-    assert session.open(0) == [Ready("text module")]
-    assert session.send(packet(b"{hex}"), 1) == Transmission(b"SEND {hex}\r\n")
+    assert session.open(0) == [base.Ready("text module")]
+    assert session.send(packet(b"{hex}"), 1) == base.Transmission(b"SEND {hex}\r\n")
     assert session.send(packet(b"a\nb"), 2).reason == "unframable"
 
 
@@ -126,8 +116,8 @@ def test_data_that_a_line_cannot_carry_are_refused() -> None:
 )
 def test_steps_are_sent_as_is_and_have_no_line_end_in_real_time(step: Step, wire: bytes) -> None:
     settings = replace(AT_RADIO, setup=(step,))
-    assert ADAPTER.check(settings, StationSettings(port="x")) == []
-    assert opened(settings).open(0)[0] == Write(wire)
+    assert ADAPTER.check(settings, base.StationSettings(port="x")) == []
+    assert opened(settings).open(0)[0] == base.Write(wire)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +140,9 @@ def test_steps_are_sent_as_is_and_have_no_line_end_in_real_time(step: Step, wire
     ],
 )
 def test_mistakes_are_placed(changes: dict[str, Any], place: str) -> None:
-    problems = ADAPTER.check(replace(AT_RADIO, **changes), StationSettings(port="x", channel=255))
+    problems = ADAPTER.check(
+        replace(AT_RADIO, **changes), base.StationSettings(port="x", channel=255)
+    )
     assert place in [problem[0] for problem in problems]
 
 
@@ -166,5 +158,5 @@ def test_unknown_lines_and_another_rate_are_named_after_2_s(data: bytes, looks: 
     session = opened(RN2483)
     session.open(0)
     session.receive(data, 0)
-    shown = [each.text.split("; ")[-1] for each in of(Notice, session.expire(AFTER_NS))]
+    shown = [each.text.split("; ")[-1] for each in of(base.Notice, session.expire(AFTER_NS))]
     assert [text.split(": ")[-1] for text in shown] == looks

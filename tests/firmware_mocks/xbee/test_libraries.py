@@ -30,17 +30,7 @@ from digi.xbee.models.protocol import Role, XBeeProtocol
 from digi.xbee.models.status import TransmitStatus
 from digi.xbee.models.zdo import NeighborRelationship, RouteStatus
 from digi.xbee.reader import PacketListener
-from zigpy.config import (
-    CONF_DEVICE,
-    CONF_DEVICE_BAUDRATE,
-    CONF_DEVICE_PATH,
-    CONF_NWK,
-    CONF_NWK_BACKUP_ENABLED,
-    CONF_NWK_CHANNEL,
-    CONF_OTA,
-    CONF_OTA_ENABLED,
-    CONF_TOPO_SCAN_ENABLED,
-)
+from zigpy import config
 from zigpy.exceptions import DeliveryError as DeliveryError, NetworkNotFormed as NetworkNotFormed
 from zigpy_xbee.zigbee.application import ControllerApplication
 
@@ -341,11 +331,14 @@ class Network:
     def application(self, channel: int | None) -> ControllerApplication:
         return ControllerApplication(
             {
-                CONF_DEVICE: {CONF_DEVICE_PATH: str(self.ports[0]), CONF_DEVICE_BAUDRATE: RATE},
-                CONF_NWK: {CONF_NWK_CHANNEL: channel},
-                CONF_OTA: {CONF_OTA_ENABLED: False},
-                CONF_TOPO_SCAN_ENABLED: False,
-                CONF_NWK_BACKUP_ENABLED: False,
+                config.CONF_DEVICE: {
+                    config.CONF_DEVICE_PATH: str(self.ports[0]),
+                    config.CONF_DEVICE_BAUDRATE: RATE,
+                },
+                config.CONF_NWK: {config.CONF_NWK_CHANNEL: channel},
+                config.CONF_OTA: {config.CONF_OTA_ENABLED: False},
+                config.CONF_TOPO_SCAN_ENABLED: False,
+                config.CONF_NWK_BACKUP_ENABLED: False,
             }
         )
 
