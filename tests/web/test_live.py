@@ -24,14 +24,12 @@ from hilgw.web.model import Bench
 
 
 class FakeGateway:
-    """Answers each request; `hangs`: none. watched: the kinds of each subscriber;
-    enough: packets a second that it asks for."""
+    """Answers each request; `hangs`: none. watched: the kinds of each subscriber."""
 
     def __init__(self, folder: Path, name: str, *, pid: int = 7, version: int = VERSION) -> None:
         self.path, self.pid, self.version = folder / f"{name}.sock", pid, version
         self.hangs = False
         self.watched: list[list[str]] = []
-        self.enough: list[int] = []
         self.asked: list[str] = []
         self._open: list[socket.socket] = []
         self._listening = socket.socket(socket.AF_UNIX)
@@ -65,7 +63,6 @@ class FakeGateway:
                 file.flush()
                 if request["do"] == "watch":
                     self.watched.append(request["kinds"])
-                    self.enough.append(request["per_second"])
                     self.emit = lambda event: (
                         file.write(json.dumps(event).encode() + b"\n"),
                         file.flush(),
@@ -158,43 +155,6 @@ def test_a_gateway_of_another_version_shows_what_to_do(folder: Path, live: Live)
     assert "use the hilgw that the gateway runs with" in view.why
     gateway.end()
     wait_for_state(live, GONE)
-
-
-@pytest.mark.wall_clock("the threads wait for sockets")
-def test_a_kind_that_a_page_needs_is_read_at_once_beside_the_others(
-    folder: Path, live: Live
-) -> None:
-    gateway = FakeGateway(folder, "7")
-    view = wait_for_state(live, UP)
-    wait_until(lambda: gateway.watched, what="a subscriber")
-    first = gateway.emit
-    for _ in range(2):
-        live.need("frame")  # no event comes: it is asked for all the same, once
-    wait_until(lambda: len(gateway.watched) == 2, what="the second subscription")
-    assert gateway.watched[1] == ["frame"]
-    assert "frame" not in gateway.watched[0]
-    first({"event": "notice", "source": "x", "text": "of the first subscription"})
-    frame = {"event": "frame", "station": "x", "direction": "sent", "data": "00", "text": ""}
-    gateway.emit(frame)
-    wait_until(lambda: view.log.end == view.traces.end == 1, what="both events")
-    now = live.bench.now
-    live.bench.now = lambda: now() + NEED_NS
-    gateway.emit(frame)  # the last one: no page needs it
-    wait_until(lambda: view.traces.end == 2, what="the last frame")
-    live.bench.now = now
-
-    def is_asked_again() -> bool:
-        live.need("frame")
-        return len(gateway.watched) == 3
-
-    wait_until(is_asked_again, what="the third subscription")
-    first({"event": "notice", "source": "x", "text": "still of the first subscription"})
-    wait_until(lambda: view.log.end == 2, what="the event")
-    assert gateway.enough == [ENOUGH] * 3
-    gateway.end()
-    wait_for_state(live, GONE)
-    live.need("frame")
-    assert len(gateway.watched) == 3
 
 
 @pytest.mark.wall_clock("the threads wait for sockets")
@@ -413,6 +373,7 @@ def test_a_kind_is_read_once_for_a_while(stepped: Stepped) -> None:
         stepped.events = [NOTICE] * 3
         stepped.now += NEED_NS - 1
         read()
+        assert "frame" not in KINDS, "it comes beside those"
         assert view.log.end == 3 and view.ended == UP
         assert stepped.asked[1:] == [({"frame"}, {"states": False, "per_second": ENOUGH})]
         stepped.live.need("frame")

@@ -45,7 +45,8 @@ def test_memory_is_bounded_by_packets_by_their_size_and_by_names() -> None:
 def test_losses_are_those_of_the_status_with_the_newest_event_of_each_kind() -> None:
     seen, refused = view(), {"event": "refused", "name": "xbee0", "reason": "range", "text": ""}
     late = packet(5, lost="range")
-    for event in (packet(1, lost="range"), late, packet(6), refused):
+    full = refused | {"reason": "full"}  # which the status does not have
+    for event in (packet(1, lost="range"), late, packet(6), full, refused):
         seen.take(event, 0)
     assert seen.losses() == []
     lost = {"not_received": {"range": 70}, "refused": {"range": 1}, "dropped": {"old": 1}}
@@ -86,17 +87,3 @@ def test_the_rate_is_that_of_the_last_second_and_names_what_was_left_out() -> No
     assert seen.rate("packet", 2 * NS_PER_S) == (2000, 5000)
     assert seen.slow.value(2 * NS_PER_S) == 7
     assert seen.rate("packet", 3 * NS_PER_S) == (0, 0)
-
-
-def test_losses_are_those_of_the_status_with_the_newest_event_that_was_seen() -> None:
-    seen = view()
-    late = packet(5, lost="range")
-    for event in (packet(1, lost="range"), late, packet(6)):
-        seen.take(event, 0)
-    seen.take({"event": "refused", "name": "xbee0", "reason": "full", "text": ""}, 0)
-    assert seen.losses() == []
-    seen.set_status({"losses": {"not_received": {"range": 70}, "dropped": {"old": 1}}}, 0)
-    assert [tuple(each) for each in seen.losses()] == [
-        ("not_received", "range", 70, late),
-        ("dropped", "old", 1, None),
-    ]

@@ -137,31 +137,23 @@ def test_without_an_endpoint_the_gateways_of_this_machine_are_asked(
     assert (code, err) == (5, "hilgw: no gateway of yours is in the network 'other'\n")
 
 
-def test_no_gateway_of_a_federation(monkeypatch: pytest.MonkeyPatch, hilgw: Command) -> None:
-    monkeypatch.setattr(status, "statuses", lambda args: [{"version": "0.2.0"}])
-    code, out, err = hilgw("scan", "--network")
-    assert (code, out) == (5, "")
-    assert "no gateway of yours is in a federation; name an endpoint with --connect" in err
-
-
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("words", "code", "text"),
     [
-        (["a*", "--connect", ENDPOINT], "'a*' is not the name of a network"),
-        (["--connect", "nonsense"], "'nonsense' is not an endpoint of Zenoh; write PROTOCOL/"),
-        (["--config", "uart"], "uart has no federation"),
-        (["lab", "/dev/ttyUSB0"], "--network is of gateways, not of ports"),
+        ("--network", 5, "no gateway of yours is in a federation; name an endpoint with --connect"),
+        (f"--network a* --connect {ENDPOINT}", 2, "'a*' is not the name of a network"),
+        ("--network --connect nonsense", 2, "'nonsense' is not an endpoint of Zenoh; write PROTO"),
+        ("--network --config uart", 2, "uart has no federation"),
+        ("--network lab /dev/ttyUSB0", 2, "--network is of gateways, not of ports"),
+        (f"--connect {ENDPOINT}", 2, "hilgw scan --network --connect ENDPOINT"),
     ],
 )
-def test_what_is_wrong_is_named(arguments: list[str], text: str, hilgw: Command) -> None:
-    code, out, err = hilgw("scan", "--network", *arguments)
-    assert (code, out) == (2, "")
-    assert text in err
-
-
-def test_an_endpoint_without_the_network_is_refused(hilgw: Command) -> None:
-    code, _, err = hilgw("scan", "--connect", ENDPOINT)
-    assert code == 2 and "hilgw scan --network --connect ENDPOINT" in err
+def test_what_is_wrong_is_named(
+    words: str, code: int, text: str, monkeypatch: pytest.MonkeyPatch, hilgw: Command
+) -> None:
+    monkeypatch.setattr(status, "statuses", lambda args: [{"version": "0.2.0"}])
+    returned, out, err = hilgw("scan", *words.split())
+    assert (returned, out) == (code, "") and text in err
 
 
 def test_without_zenoh_the_error_has_the_command_that_installs_it(
