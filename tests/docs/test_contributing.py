@@ -15,6 +15,7 @@ import hilgw
 from hilgw.config import model
 from hilgw.config.schema.describe import rows
 from hilgw.control.safety import SafetySettings
+from tests.docs.reading import pages
 from tests.e2e.running import ROOT, copy_checkout, run, run_program
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -164,7 +165,7 @@ def test_the_times_of_safety_are_those_of_the_settings() -> None:
     assert "0.5 s (`command_timeout_s`)" in SAFETY
 
 
-GLOSSARY_PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+GLOSSARY_PAGE = pages("glossary")
 ROWS = re.findall(r"^\| ([^|]+?) \| (?:[^|]*) \| ([^|]+) \|", GLOSSARY_PAGE, re.MULTILINE)
 WHERE = re.compile(r"`([\w/.]+)`: ((?:`[\w.]+`(?:, )?)+)")
 NAMED = [

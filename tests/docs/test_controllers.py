@@ -113,9 +113,7 @@ def test_the_commands_of_the_page_find_the_robot(folder: Path) -> None:
         assert (done.stdout, done.stderr) == ("tcp://127.0.0.1:1234/rover\n", "")
 
 
-CONTROLLER_KINDS_PAGE = (Path(__file__).parents[2] / "docs" / "controller-kinds.md").read_text(
-    encoding="utf-8"
-)
+CONTROLLER_KINDS_PAGE = pages("controller-kinds")
 
 
 def shown(language: str) -> str:
@@ -171,7 +169,7 @@ def test_the_datagram_it_shows() -> None:
     assert decode(shown.encode()) == {"rover": Pose((1.0, 2.0, 0.0)), "wall": None}
 
 
-ROBOT_FUNCTIONS_PAGE = (Path(__file__).parents[2] / "docs" / "robot-functions.md").read_text()
+ROBOT_FUNCTIONS_PAGE = pages("robot-functions")
 ROWS = {
     row[0]: row[1:]
     for row in re.findall(
@@ -281,7 +279,7 @@ def test_the_commands_of_the_page_drive_a_program(tmp_path: Path) -> None:
     }
 
 
-MODES_PAGE = (Path(__file__).parents[2] / "docs" / "modes.md").read_text()
+MODES_PAGE = pages("modes")
 
 
 def answer(command: str, cwd: Path) -> str:

@@ -33,7 +33,7 @@ from hilgw.transports.serial.modem_line import ANSWER_S
 from tests.docs.reading import pages
 from tests.e2e.running import HOST, ROOT, Gateway, free_port, patient, run, start, wait_until
 
-PAGE = (ROOT / "docs" / "emergency-stop.md").read_text(encoding="utf-8")
+PAGE = pages("emergency-stop")
 COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.M)
 (FILE,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
 
@@ -163,8 +163,8 @@ def test_the_commands_arm_and_disarm(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-DISTRIBUTED_PAGE = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
-KEYS = (ROOT / "docs" / "zenoh.md").read_text(encoding="utf-8")
+DISTRIBUTED_PAGE = pages("distributed")
+KEYS = pages("zenoh")
 SCRIPT = str(ROOT / "docs" / "examples" / "zenoh_packets.py")
 
 Lab = tuple[Gateway, Gateway, str]

@@ -200,7 +200,7 @@ def test_each_is_on_a_page_and_each_picture_of_a_page_exists() -> None:
 
 
 def test_each_kind_of_hardware_has_its_wiring() -> None:
-    page = (ROOT / "docs" / "wiring.md").read_text("utf-8")
+    page = pages("wiring")
     drawn = {path.stem.removeprefix("wiring-") for path in FOLDER.glob("wiring-*.svg")}
     assert drawn >= set(plugins.find(plugins.ADAPTERS)) - {"uart", "text"}
     assert {"rs485", "arduino"} <= drawn
@@ -220,7 +220,7 @@ def picture_of(name: str, width: int, scheme: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_page_has_its_pictures(name: str) -> None:
     line = f"![The page {name}](pictures/{picture_of(name, 1280, 'light')})"
-    assert line in (ROOT / "docs" / "web.md").read_text("utf-8"), "run tools/screenshots"
+    assert line in pages("web"), "run tools/screenshots"
     for width, scheme in SCREENS:
         data = (FOLDER / picture_of(name, width, scheme)).read_bytes()
         assert data[:8] == b"\x89PNG\r\n\x1a\n"

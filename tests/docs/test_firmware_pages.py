@@ -165,7 +165,7 @@ def test_the_examples_compile_as_shown(tmp_path: Path) -> None:
     assert (ROOT / "configs" / "firmware-emulated.yaml").is_file()
 
 
-ARDUINO_PAGE = (ROOT / "docs" / "arduino.md").read_text(encoding="utf-8")
+ARDUINO_PAGE = pages("arduino")
 SKETCH = ROOT / "docs" / "arduino" / "rover" / "rover.ino"
 MAIN = """
 #include "Arduino.h"

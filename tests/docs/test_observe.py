@@ -136,7 +136,7 @@ def test_without_matplotlib_the_fix_is_to_install_it(monkeypatch: pytest.MonkeyP
         run_script(monkeypatch, "cab.gps")
 
 
-NOTHING_ARRIVES_PAGE = (ROOT / "docs" / "nothing-arrives.md").read_text(encoding="utf-8")
+NOTHING_ARRIVES_PAGE = pages("nothing-arrives")
 TABLES = NOTHING_ARRIVES_PAGE.split("## Before the run")[1]
 SYMPTOMS = re.findall(r"^\| `([^`]+)`.* \| .+ \| .+ \|$", TABLES, re.M)
 
@@ -239,7 +239,7 @@ async def test_ports_that_cannot_be_opened(tmp_path: Path) -> None:
     assert set(SYMPTOMS) == {absent, denied, used, *PROVOKED}
 
 
-REPORT_PAGE = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+REPORT_PAGE = pages("report")
 KEYS = re.findall(r"^\| `([\w.]+)` \|", REPORT_PAGE, re.M)
 # The names of what these hold are those of the device or the protocol.
 OPEN = ("sensors.DEVICE", "units.DEVICE", "motors.DEVICE", "counts.END", "exit_codes")

@@ -98,7 +98,7 @@ def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> Non
             assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-XBEES_PAGE = (ROOT / "docs" / "two-xbees.md").read_text(encoding="utf-8")
+XBEES_PAGE = pages("two-xbees")
 XBEE_FILES = dict(re.findall(r"```yaml file=(\S+)\n(.*?)```", XBEES_PAGE, re.S))
 XBEE_COMMANDS = [shlex.split(line) for line in re.findall(r"^    hilgw (.*)$", XBEES_PAGE, re.M)]
 
@@ -153,7 +153,7 @@ def test_two_robots_over_two_modules(tmp_path: Path) -> None:
         assert "rover.rx" in wait_for(process, r'xbee_b .*"pong" .* -> (.*)')
 
 
-WEBOTS_PLUGIN_PAGE = (ROOT / "docs" / "webots-plugin.md").read_text(encoding="utf-8")
+WEBOTS_PLUGIN_PAGE = pages("webots-plugin")
 DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
 (CONFIG,) = re.findall(r"```yaml\n(.*?)```", WEBOTS_PLUGIN_PAGE, re.DOTALL)
 COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", WEBOTS_PLUGIN_PAGE, re.MULTILINE)
@@ -213,7 +213,7 @@ def test_from_make_to_the_moving_robot(tmp_path_factory: pytest.TempPathFactory)
         robot.wait()
 
 
-WEBOTS_PROXY_PAGE = (ROOT / "docs" / "webots-proxy.md").read_text(encoding="utf-8")
+WEBOTS_PROXY_PAGE = pages("webots-proxy")
 SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
 
 
@@ -259,7 +259,7 @@ def test_only_the_module_is_a_mock(
     assert "mock xbee" in shown and "mock webots_simulator" not in shown
 
 
-GATEWAY_PAGE = (ROOT / "docs" / "webots-gateway-robot.md").read_text()
+GATEWAY_PAGE = pages("webots-gateway-robot")
 WEBOTS_PROXY_CONFIG = (ROOT / "configs" / "webots.yaml").read_text()
 GATEWAY = yaml.safe_load(WEBOTS_PROXY_CONFIG)["robots"]["gateway"]
 
