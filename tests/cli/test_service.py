@@ -1,4 +1,4 @@
-"""How a run ends: signals, robots that may still move, and what systemd is told."""
+"""How a run ends: signals, robots that may still move, and what systemd receives."""
 
 import asyncio
 import configparser

@@ -1,4 +1,4 @@
-"""XBee API framing and frame layouts: the manual's frames, round trips, and what is no frame."""
+"""XBee API framing and frame layouts: the manual's frames, round trips, and what is not valid."""
 
 from contextlib import suppress
 
