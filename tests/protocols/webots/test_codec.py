@@ -248,36 +248,24 @@ def test_names_that_are_not_utf8_come_back_as_they_were() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "what"),
-    [
-        ("0000 63", "message 99 of Robot"),
-        ("6300 01", "device 99 is not in the configuration"),
-        ("1000 01", r"device 16 \(Lidar\)"),
-        ("0700 01", "message 1 of LED"),
-        ("0500 32 0000", "cut off"),
-        ("0500", "cut off"),
-        ("0000 0b 6161", "no end"),
-        ("0200 01 07000000" + ZERO * 4 + "03000000 6869", "cut off"),
-        ("0200 01 07000000" + ZERO * 4 + "ffffffff 6869", "negative"),
-        ("0200 01 07000000" + ZERO * 4 + "ffffff7f 6869", "cut off"),
-        ("0200 00 00000000 00000000 ffffff7f", "2147483647 items"),
-        ("0900 00 ffffff7f", "2147483647 items"),
-        ("0900 00 ffffffff", "-1 items"),
-        ("0000 07 ffffffff", "4294967295 items"),
-        ("0000 0f ffff", "65535 devices"),
-        (f"0000 00 00 00 00 00 0000 2200 {ZERO}", "-1 devices"),
-    ],
-)
-def test_hostile_messages(data: str, what: str) -> None:
-    with pytest.raises(ProtocolError, match=what) as caught:
-        codec().decode_messages(bytes.fromhex(f"0000 04 {TWO}" + data))
-    assert caught.value.where == "answer" and caught.value.fix
-    assert caught.value.tail == bytes.fromhex(data)[:256]
-
-
-@pytest.mark.parametrize(
     ("tag", "data", "what"),
     [
+        (None, "0000 63", "message 99 of Robot"),
+        (None, "6300 01", "device 99 is not in the configuration"),
+        (None, "1000 01", r"device 16 \(Lidar\)"),
+        (None, "0700 01", "message 1 of LED"),
+        (None, "0500 32 0000", "cut off"),
+        (None, "0500", "cut off"),
+        (None, "0000 0b 6161", "no end"),
+        (None, "0200 01 07000000" + ZERO * 4 + "03000000 6869", "cut off"),
+        (None, "0200 01 07000000" + ZERO * 4 + "ffffffff 6869", "negative"),
+        (None, "0200 01 07000000" + ZERO * 4 + "ffffff7f 6869", "cut off"),
+        (None, "0200 00 00000000 00000000 ffffff7f", "2147483647 items"),
+        (None, "0900 00 ffffff7f", "2147483647 items"),
+        (None, "0900 00 ffffffff", "-1 items"),
+        (None, "0000 07 ffffffff", "4294967295 items"),
+        (None, "0000 0f ffff", "65535 devices"),
+        (None, f"0000 00 00 00 00 00 0000 2200 {ZERO}", "-1 devices"),
         (0, "63", "command 99 of Robot"),
         (0, "23 00", "cut off"),
         (0, "25 0300 610061", "ends at byte 2 of 3"),
@@ -295,11 +283,16 @@ def test_hostile_messages(data: str, what: str) -> None:
         (15, "06 00", "cut off"),
     ],
 )
-def test_hostile_commands(tag: int, data: str, what: str) -> None:
+def test_hostile_messages_and_commands(tag: int | None, data: str, what: str) -> None:
+    """tag: of a command; None: messages."""
+    sent = bytes.fromhex(data)
     with pytest.raises(ProtocolError, match=what) as caught:
-        codec().decode_commands(Block(tag, bytes.fromhex(data)))
-    assert caught.value.where == "request" and caught.value.fix
-    assert caught.value.tail == bytes.fromhex(data)
+        if tag is None:
+            codec().decode_messages(bytes.fromhex(f"0000 04 {TWO}") + sent)
+        else:
+            codec().decode_commands(Block(tag, sent))
+    assert caught.value.where == ("answer" if tag is None else "request") and caught.value.fix
+    assert caught.value.tail == sent[:256]
 
 
 @pytest.mark.parametrize(
