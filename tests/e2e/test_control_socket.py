@@ -58,36 +58,6 @@ def test_a_gateway_ends_in_silence_beside_clients_and_sweeps_the_dead(tmp_path: 
         client.close()
 
 
-def test_several_gateways_are_distinguished_by_their_configuration(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / f"{name}.yaml").write_text(
-            f"version: 1\nrobots: {{{name}: {{devices: {{tx: {{node: Emitter}}}}}}}}\n"
-        )
-
-    def send(*options: str) -> tuple[int, str]:
-        done = run("send", "one.tx", "hi", *options, cwd=tmp_path)
-        return done.returncode, done.stdout + done.stderr
-
-    first = Gateway(tmp_path, ["one.yaml"])
-    with Gateway(tmp_path, ["two.yaml"]):
-        code, text = send()  # the gateway that has one.tx
-        assert code == 0 and re.fullmatch(
-            rf"one\.tx: 2 B queued \(gateway {tmp_path}/one\.yaml at .*\.sock\)\n", text
-        )
-        done = run("arm", "--all", cwd=tmp_path)
-        assert done.returncode == 2 and "--config" in done.stderr
-        assert "one.yaml" in done.stderr and "two.yaml" in done.stderr
-        for named in ("one", "one.yaml", str(tmp_path / "one.yaml"), "./one.yaml"):
-            assert send("--config", named) == (0, "one.tx: 2 B queued\n")
-        code, text = send("--config", "two")
-        assert code == 1 and "one.tx" in text
-        code, text = send("--config", "three")
-        assert code == 5 and "no running gateway has the configuration three" in text
-        first.stop()
-        assert send("--config", "two")[0] == 1  # it has no one.tx
-        assert send("--config", "one")[0] == 5
-
-
 def test_a_stopped_gateway_is_named_and_the_other_disarms_its_robot(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(

@@ -13,7 +13,7 @@ import pytest
 
 from hilgw.testing.sim import wait_until
 from tests.conftest import SEARCH
-from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, in_process, report_in, run
+from tests.e2e.running import DEADLINE_S, HOST, ROOT, Gateway, free_port, report_in, run
 from tests.transports.network_servers import SER2NET
 
 UART = str(ROOT / "configs" / "uart.yaml")
@@ -108,13 +108,6 @@ def test_no_byte_leaves_to_a_telnet_server(tmp_path: Path, config: str, port: st
         done = run(*arguments, "--duration", "2s", cwd=tmp_path)
     assert done.returncode == 4 and received == b""
     assert "use rfc2217://, or its raw address" in done.stdout + done.stderr
-
-
-def test_it_must_be_allowed(tmp_path: Path) -> None:
-    port = "adapters.uart0.port=socket://127.0.0.1:4001"
-    code, _, error = in_process("--config", UART, "--set", port, cwd=tmp_path)
-    assert code == 3
-    assert "is a port on the network; write network_ports: true" in error
 
 
 class Middlebox:

@@ -11,7 +11,7 @@ import pytest
 
 from hilgw.medium.mocap import decode
 from hilgw.testing.sim import wait_until
-from tests.e2e.running import DEADLINE_S, ROOT, Gateway, in_process, patient, report_in, run
+from tests.e2e.running import DEADLINE_S, ROOT, Gateway, patient, report_in, run
 from tests.e2e.test_exit_codes import config_for
 
 QUIET_ROBOT = "robots.rover.controller.period_ms=3600000"
@@ -119,14 +119,6 @@ def test_commands_reach_a_gateway_that_races(tmp_path: Path) -> None:
         assert run("place", "ant1", "0", "0", "0", cwd=tmp_path).returncode == 0
         assert gateway.stop() == 130
         assert "the ledger adds up" in gateway.text()
-
-
-def test_hardware_is_refused_before_it_is_opened(tmp_path: Path) -> None:
-    done = run("--config", SWARM, "--backend", "real", "--speed", "2", cwd=tmp_path)
-    assert done.returncode == 3
-    assert "a real port runs in real time, not at speed 2; run with --backend mock" in done.stderr
-    code, _, error = in_process("check", SWARM, "--backend", "real", "--speed", "max", cwd=tmp_path)
-    assert (code, error.count("not at speed max")) == (3, 2)
 
 
 CONFIG = str(ROOT / "configs" / "epuck.yaml")
