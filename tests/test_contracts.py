@@ -56,7 +56,7 @@ def test_parts_are_used_by_their_protocols() -> None:
 TESTS = Path(__file__).parent
 PRIVATE_STILL = {
     "conftest.py",  # xdist has no public way to group tests for one worker
-    "firmware_mocks/xbee/test_libraries.py",
+    "firmware_mocks/xbee/test_zigpy.py",
 }
 
 
