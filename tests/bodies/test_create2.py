@@ -20,7 +20,7 @@ from hilgw.control.events import (
     StopReason,
 )
 from hilgw.devices.kinds import MotorLimits
-from tests.bodies.kinds import CREATE2, LEFT, RIGHT
+from tests.bodies.bench import CREATE2, LEFT, RIGHT
 
 bench, up = CREATE2.bench, CREATE2.up
 

@@ -15,8 +15,7 @@ from hilgw.control.events import (
     RefusedRequest,
     StopReason,
 )
-from tests.bodies.bench import BodyBench
-from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
+from tests.bodies.bench import DYNAMIXEL, LEFT, RIGHT, BodyBench
 from tests.bodies.servos import MODE, TORQUE, harsh, packets_of, stands, written_to
 from tests.cases import cases
 

@@ -9,8 +9,7 @@ import pytest
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Connected, Disconnected, Notice, StopReason
 from hilgw.units import NS_PER_MS
-from tests.bodies.bench import BodyBench
-from tests.bodies.kinds import DYNAMIXEL, LEFT, RIGHT
+from tests.bodies.bench import DYNAMIXEL, LEFT, RIGHT, BodyBench
 from tests.bodies.servos import TORQUE, harsh, packets_of, pulses, stands, written_to
 
 up = DYNAMIXEL.up

@@ -22,8 +22,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from hilgw.plugins import new_air
-from tests.bodies.bench import BodyBench
-from tests.bodies.kinds import EPUCK, LEFT, RIGHT
+from tests.bodies.bench import EPUCK, LEFT, RIGHT, BodyBench
 
 bench, up = EPUCK.bench, EPUCK.up
 

@@ -17,7 +17,7 @@ from hilgw.bodies.webots import BODY as WEBOTS
 from hilgw.control.events import Command, MotorCommand, MotorField
 from hilgw.devices.kinds import Device
 from hilgw.testing import BodyConformance
-from tests.bodies.kinds import shipped
+from tests.bodies.bench import shipped
 
 DOCS = Path(__file__).parents[2] / "docs"
 

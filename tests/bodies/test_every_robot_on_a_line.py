@@ -1,21 +1,25 @@
-"""What every robot on a serial line does alike: each on its mock, with its own bytes."""
+"""What every robot on a serial line does alike, and bodies of version 1 of the interface."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from hilgw.bodies.create2 import oi
+from hilgw.bodies.create2 import Create2Body, Create2Settings, oi
+from hilgw.bodies.create2.session import Create2Session
 from hilgw.bodies.create2.settings import DEFAULT_SENSORS, Create2Sensor
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.bodies.epuck import sercom
 from hilgw.bodies.epuck.settings import EPuckSensor
 from hilgw.control import events as control
+from hilgw.control.events import Command, Event, MotorCommand, StopReason, Write
+from hilgw.control.safety import MotorMode
 from hilgw.devices.kinds import MotorLimits
-from tests.bodies.bench import BodyBench
-from tests.bodies.kinds import CREATE2, DYNAMIXEL, EPUCK, KHEPERA, LEFT, RIGHT, Robot
+from hilgw.framing.base import Framing
+from tests.bodies import test_every_body
+from tests.bodies.bench import CREATE2, DYNAMIXEL, EPUCK, KHEPERA, LEFT, RIGHT, BodyBench, Robot
 
 
 @dataclass(frozen=True)
@@ -175,3 +179,72 @@ def test_a_line_that_is_too_slow_is_an_error_with_numbers(
     ((where, text, _),) = robot.body.check(robot.settings(**slow))
     assert where == path and f"each period of {what}, and the line carries" in text
     assert robot.body.check(robot.settings(**{**slow, **recovered})) == []
+
+
+NEW = ("can_stop", "emergency")
+
+
+class SessionOfVersion1:
+    """Has the stops of version 1, and those only."""
+
+    def __init__(self, session: Create2Session) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        if name in NEW:
+            raise AttributeError(name)
+        return getattr(self._session, name)
+
+    def stop_command(self, index: int, mode: MotorMode) -> Command | None:
+        return next((each for each in self.stop_commands() if each.index == index), None)
+
+    def stop_commands(self) -> list[Command]:
+        motors = self._session.devices.of_role("motor") if self.stop_bytes() else []
+        return [MotorCommand(each.index, "velocity", 0.0) for each in motors]
+
+    stop_copies = 3
+
+    def stop(self, reason: StopReason, now: int) -> list[Event]:
+        return self._session.stop(reason, now).events
+
+    def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
+        return self._session.stop_again(motors, now)
+
+    def stop_motor(self, index: int, now: int) -> list[Event] | None:
+        plan = self._session.stop_motor(index, now)
+        return None if plan is None else plan.events
+
+    def stop_bytes(self) -> bytes:
+        return self._session.emergency()
+
+
+class BodyOfVersion1(Create2Body):
+    def session(self, settings: Create2Settings, version: str, framing: Framing | None) -> Any:
+        return SessionOfVersion1(Create2Session(settings))
+
+
+class SubclassOfVersion1(Create2Session):
+    """Builds on `hilgw.bodies.robot`, where these methods returned events."""
+
+    def _halt(self, reason: StopReason, now: int) -> list[Event]:  # type: ignore[override]
+        self._rest()
+        return [Write(self._stop_data())]
+
+    def _halt_motor(self, index: int, now: int) -> list[Event]:  # type: ignore[override]
+        self._wheels[index].settle()
+        return self._drive_on(now)
+
+
+class BodyWithASubclass(Create2Body):
+    def session(self, settings: Create2Settings, version: str, framing: Framing | None) -> Any:
+        return SubclassOfVersion1(settings)
+
+
+class TestASession(test_every_body.TestCreate2):
+    body = BodyOfVersion1()
+    page = None
+
+
+class TestASubclass(test_every_body.TestCreate2):
+    body = BodyWithASubclass()
+    page = None

@@ -18,8 +18,7 @@ from hilgw.control.events import (
     RefusedRequest,
     StopReason,
 )
-from tests.bodies.bench import BodyBench
-from tests.bodies.kinds import FEETECH, LEFT, RIGHT
+from tests.bodies.bench import FEETECH, LEFT, RIGHT, BodyBench
 
 bench, up = FEETECH.bench, FEETECH.up
 SERVOS = Feetech({})

@@ -15,8 +15,7 @@ from hilgw.control.events import (
     StopReason,
 )
 from hilgw.errors import MismatchError
-from tests.bodies.bench import BodyBench
-from tests.bodies.kinds import GCODE, shipped
+from tests.bodies.bench import GCODE, BodyBench, shipped
 
 X, SENSOR = "x motor", "x sensor"
 HOMED = {"corner": "max", "homing": "yes"}

@@ -36,8 +36,7 @@ from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from hilgw.plugins import new_air
 from hilgw.protocols.text.steps import Step
-from tests.bodies.bench import MS, BodyBench, commanded
-from tests.bodies.kinds import GCODE, KHEPERA, LEFT
+from tests.bodies.bench import GCODE, KHEPERA, LEFT, MS, BodyBench, commanded
 
 X, Y = "x motor", "y motor"
 

@@ -27,7 +27,7 @@ from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.errors import ConfigError, UsageError
 from hilgw.protocols.gateway.paths import SERVICES
 from hilgw.testing.sim import DEADLINE_S, Clock, until
-from tests.bodies.webots_line import WebotsLine
+from tests.bodies.bench import WebotsLine
 from tests.e2e.running import COMMAND, ROOT, environment, run_program, start
 from tests.engine.control_loop.on_mocks import OnMock
 

@@ -1,10 +1,11 @@
-"""The session of controller wc2ec: what an external controller receives, and what it may do."""
+"""The session of controller wc2ec: what an external controller receives, and may do; the beacon."""
 
 import math
 import struct
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from hilgw.control.events import (
     Connected,
@@ -22,6 +23,8 @@ from hilgw.control.events import (
     Stop,
     Write,
 )
+from hilgw.controllers.base import Send
+from hilgw.controllers.beacon import CONTROLLER as BEACON, BeaconSettings
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings, is_loopback
 from hilgw.controllers.wc2ec.session import Wc2ecControllerSession
 from hilgw.devices.kinds import Device
@@ -367,3 +370,37 @@ def test_on_a_slow_line_registrations_leave_before_they_come_again() -> None:
     events = line.session.expire(due + 1_500 * MS)
     assert not [event for event in events if isinstance(event, Stop | Disconnected)]
     assert Disconnected("silent for 0.5 s") in line.session.expire(due + 2_500 * MS)
+
+
+def test_it_sends_numbered_packets_at_the_period() -> None:
+    session = BEACON.session(BeaconSettings(emitter="tx", period_ms=10, payload="p {n}"))
+    assert session.start(5, {}) == [Send("tx", b"p 1")]
+    assert session.next_deadline() == 5 + 10 * MS
+    assert session.expire(5 + 10 * MS - 1) == []
+    assert session.expire(5 + 10 * MS + 3 * MS) == [Send("tx", b"p 2")]
+    assert session.next_deadline() == 5 + 20 * MS  # late once, but on its grid again
+
+
+@given(st.lists(st.integers(0, 10**11), min_size=1, max_size=50))
+def test_never_more_than_one_packet_a_call_and_always_a_future_deadline(gaps: list[int]) -> None:
+    session = BEACON.session(BeaconSettings(emitter="tx", period_ms=10))
+    now = 0
+    session.start(now, {})
+    for gap in gaps:
+        now += gap
+        assert len(session.expire(now)) <= 1
+        deadline = session.next_deadline()
+        assert deadline is not None
+        assert deadline > now
+
+
+def test_templates_are_checked() -> None:
+    def problems(payload: str) -> list[tuple[str, str, str]]:
+        return BEACON.check(BeaconSettings(emitter="tx", payload=payload))
+
+    assert problems("plain") == []
+    assert problems("{n:04d}!") == []
+    assert problems("{n:>100} {{}}") == []
+    for payload in ("{m}", "{n", "{}", "{n.x}", "{n:q}", "", "{n!z}", "{n:c}", "{n:1{m}}"):
+        assert [path for path, _, _ in problems(payload)] == ["payload"], payload
+    assert all("{{ for {, and }} for }" in problems(each)[0][1] for each in ("{m}", "a } b", "{n"))

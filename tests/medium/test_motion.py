@@ -1,15 +1,17 @@
-"""Motions: the pose of an object over time, and its direction of travel."""
+"""Poses and motions over time, and the datagrams of motion capture."""
 
+import json
 import math
 from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
-from hilgw.errors import ConfigError
+from hilgw.errors import ConfigError, FrameError
+from hilgw.medium.mocap import decode, encode
 from hilgw.medium.motion import Circle, Motion, TimedPoses, Waypoints, read_timed_poses
-from hilgw.medium.pose import Vector
+from hilgw.medium.pose import Pose, Vector
 
 S = 1_000_000_000
 
@@ -151,3 +153,129 @@ def test_no_text_does_worse_than_a_config_error(text: str) -> None:
 def test_motions_that_are_none(make: Any) -> None:
     with pytest.raises(ConfigError):
         make()
+
+
+NUMBER = st.floats(-100, 100, allow_nan=False)
+POINT = st.tuples(NUMBER, NUMBER, NUMBER)
+POSE = st.builds(
+    lambda point, axis, angle: Pose.from_axis_angle(point, (*axis, angle)),
+    POINT,
+    st.sampled_from([(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (1.0, -2.0, 3.0), (0.0, 1e-3, 0.0)]),
+    st.floats(-7, 7),
+)
+
+
+def equal(a: Vector, b: Vector) -> bool:
+    return math.dist(a, b) < 1e-9 * (1 + math.hypot(*a))
+
+
+def test_a_quarter_turn_round_z_takes_x_to_y() -> None:
+    pose = Pose.from_axis_angle((10, 0, 0), (0, 0, 2, math.pi / 2))
+    assert equal(pose.to_world((1, 0, 0)), (10, 1, 0))
+    assert equal(pose.to_local((10, 5, 1)), (5, 0, 1))
+    assert equal(pose.axis(0), (0, 1, 0))
+    assert equal(pose.axis(2), (0, 0, 1))
+    half = math.sqrt(0.5)
+    assert equal(Pose.from_quaternion((0, 0, 0), (0, 0, half, half)).axis(0), (0, 1, 0))
+
+
+@given(POSE, POINT)
+def test_there_and_back(pose: Pose, point: Vector) -> None:
+    assert equal(point, pose.to_local(pose.to_world(point)))
+
+
+@given(POSE, POSE, POINT)
+def test_a_mount_on_a_body(body: Pose, mount: Pose, point: Vector) -> None:
+    expected = body.to_world(mount.to_world(point))
+    assert equal(expected, body.compose(mount).to_world(point))
+    assert body.compose(Pose()) is body
+
+
+@pytest.mark.parametrize("part", [0.0, 5e-324, math.nan, math.inf, 1e308])
+def test_what_is_not_a_rotation(part: float) -> None:
+    with pytest.raises(ConfigError):
+        Pose.from_quaternion((0, 0, 0), (part, part, part, part))
+    if part != 1e308:
+        with pytest.raises(ConfigError):
+            Pose.from_axis_angle((0, 0, 0), (part, part, part, 1))
+
+
+@pytest.mark.parametrize("far", [1.1e9, -2e300, math.inf, math.nan])
+def test_what_is_not_a_position(far: float) -> None:
+    with pytest.raises(ConfigError, match="is not a valid position"):
+        Pose.from_axis_angle((0.0, far, 0.0), (0, 0, 1, 0))
+    with pytest.raises(ConfigError, match="is not a valid position"):
+        Pose.from_quaternion((0.0, 0.0, far), (0, 0, 0, 1))
+    with pytest.raises(ConfigError):
+        Pose.from_axis_angle((0, 0, 0), (0, 0, 1, math.inf))
+
+
+@example((1.0, 0.0, 0.0, 0.0))
+@example((0.0, 1.0, 0.0, 0.0))
+@example((0.0, 0.0, 1.0, 0.0))
+@given(st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: math.hypot(*q) > 0.01))
+def test_a_rotation_as_a_quaternion_and_back(quaternion: tuple[float, float, float, float]) -> None:
+    pose = Pose.from_quaternion((1.0, 2.0, 3.0), quaternion)
+    found = pose.quaternion()
+    assert found[3] >= 0
+    assert math.isclose(math.hypot(*found), 1)
+    again = Pose.from_quaternion((1.0, 2.0, 3.0), found)
+    for row, other in zip(pose.rows, again.rows, strict=True):
+        assert math.dist(row, other) < 1e-9
+
+
+METRES = st.floats(-1000, 1000, allow_nan=False)
+UNIT = st.sampled_from([(0.0, 0.0, 0.0, 1.0), (0.5, 0.5, 0.5, 0.5), (0.0, 1.0, 0.0, 0.0)])
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"])),
+        st.none() | st.tuples(METRES, METRES, METRES, UNIT).map(lambda it: (*it[:3], *it[3])),
+        max_size=4,
+    )
+)
+def test_datagrams_there_and_back(bodies: dict[str, tuple[float, ...] | None]) -> None:
+    poses = decode(encode(bodies))
+    assert list(poses) == list(bodies)
+    for name, numbers in bodies.items():
+        pose = poses[name]
+        assert (pose is None) == (numbers is None)
+        if pose is not None and numbers is not None:
+            assert pose.position == numbers[:3]
+
+
+def test_the_quaternion_is_x_y_z_w() -> None:
+    half = math.sqrt(0.5)
+    pose = decode(json.dumps({"rover": [0, 0, 0, 0, 0, half, half]}).encode())["rover"]
+    assert pose is not None
+    assert math.dist(pose.axis(0), (0, 1, 0)) < 1e-9
+
+
+@pytest.mark.parametrize(
+    "datagram",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[]",
+        b"null",
+        b'{"a": [1, 2, 3]}',
+        b'{"a": [0, 0, 0, 0, 0, 0, 0]}',
+        b'{"a": [0, 0, 0, 0, 0, 0, "1"]}',
+        b'{"a": [true, 0, 0, 0, 0, 0, 1]}',
+        b'{"a": [NaN, 0, 0, 0, 0, 0, 1]}',
+        b'{"a": [0, 0, Infinity, 0, 0, 0, 1]}',
+        b'{"a": [0, 0, 1' + b"0" * 400 + b", 0, 0, 0, 1]}",
+        b'{"good": [0, 0, 0, 0, 0, 0, 1], "bad": 5}',
+        b"[" * 100_000,
+    ],
+)
+def test_anything_else_is_refused_whole(datagram: bytes) -> None:
+    with pytest.raises(FrameError):
+        decode(datagram)
+
+
+@given(st.binary())
+def test_no_bytes_do_worse_than_a_frame_error(datagram: bytes) -> None:
+    with suppress(FrameError):
+        decode(datagram)

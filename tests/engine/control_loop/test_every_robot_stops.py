@@ -22,7 +22,7 @@ from tests.engine.control_loop.fakes import MS, TYPES, Wire
 from tests.engine.control_loop.on_mocks import AXES, OnMock, declared, kinds
 
 VALUES = st.one_of(st.floats(-10, 10), st.sampled_from([math.inf, -math.inf, math.nan, 0.0, -1.0]))
-# wc2ec has the machine of test_every_motor_stops.py, webots that of test_webots_motors.py.
+# wc2ec has the machine of test_every_motor_stops.py, webots that of test_webots.py.
 KINDS = [*sorted({*kinds()} - {"wc2ec", "webots"}), AXES]
 UPSETS: dict[str, list[tuple[str, str]]] = {  # what may happen to the mock
     "create2": [

@@ -13,7 +13,7 @@ import yaml
 from firmware_mocks.wc2ec import cobs, wire
 from hilgw.control.events import Command, MotorCommand, MotorSettings, StepRequest, StopReason
 from hilgw.devices.kinds import MotorLimits
-from tests.bodies.kinds import CONFIGS
+from tests.bodies.bench import CONFIGS
 from tests.engine.control_loop.fakes import TYPES
 from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
 from tests.engine.control_loop.test_webots_controllers import Running

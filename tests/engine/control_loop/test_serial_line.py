@@ -19,7 +19,7 @@ from hilgw.engine.observer import CommandEvent
 from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.framing import create
 from hilgw.testing.sim import Clock, FakeTransport
-from tests.bodies.kinds import CREATE2, DYNAMIXEL, EPUCK, FEETECH, GCODE, KHEPERA
+from tests.bodies.bench import CREATE2, DYNAMIXEL, EPUCK, FEETECH, GCODE, KHEPERA
 from tests.e2e.control_loop_peers import (
     CAB,
     DISTANCE,

@@ -1,12 +1,13 @@
-"""The status of a gateway: rates, ages and losses on the fake clock; the hops of a packet."""
+"""The status of a gateway: rates, ages, losses, hops and latency; large answers part by part."""
 
 import asyncio
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from hilgw.assemble.gateway import build
 from hilgw.cli.commands.clients.status import exit_code, lines, span
@@ -14,13 +15,16 @@ from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import State
-from hilgw.engine.reporting.parts import TOGETHER, whole
+from hilgw.engine.reporting.latency import BOUNDS_S, Latency
+from hilgw.engine.reporting.metrics_server import metrics_of
+from hilgw.engine.reporting.parts import TOGETHER, plain, texts, whole
 from hilgw.engine.reporting.status import make_in_turns, status_of as parts_of, status_steps
 from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.events import wire
 from hilgw.events.kinds import Status, StatusJson
 from hilgw.forms import decode
 from hilgw.medium.airs import Airs
+from hilgw.testing.conformance.trouble_rules import size_of
 from hilgw.testing.sim import FakeTransport, run
 from hilgw.units import NS_PER_MS, NS_PER_S
 from tests import work
@@ -368,3 +372,94 @@ def test_the_scene_has_what_is_where_and_how_far_it_sends(bench: Simulated, /) -
     bench.gateway.set("ant.tx", range=4)
     assert scene()["objects"]["wall"] is None
     assert scene()["emitters"]["ant.tx"]["range"] == 4
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=300), st.sampled_from([50, 90, 99]))
+def test_percentiles_are_within_two_percent(samples: list[int], percent: int) -> None:
+    latency = Latency()
+    for sample in samples:
+        latency.add(sample)
+    exact = sorted(samples)[max(1, -(-len(samples) * percent // 100)) - 1]
+    found = latency.percentile_ns(percent)
+    assert found is not None
+    assert exact <= found <= exact * 1.02 + 1
+    assert latency.as_dict()["max_ms"] == round(max(samples) / 1e6, 4)
+
+
+def test_without_samples_nothing_is_claimed() -> None:
+    assert Latency().as_dict() == {"count": 0, "p50_ms": None, "p99_ms": None, "max_ms": None}
+
+
+def test_memory_is_bounded() -> None:
+    latency = Latency()
+    for exponent in range(60):
+        for step in range(1000):
+            latency.add((1 << exponent) + step * max(1, (1 << exponent) // 1000))
+    assert latency.count == 60_000
+    assert size_of(latency) < 400_000
+
+
+def test_a_histogram_counts_up_to_each_bound_and_has_the_exact_sum() -> None:
+    latency = Latency()
+    for ms in (0, 0.011, 0.9, 1.1, 4, 30_000):
+        latency.add(round(ms * 1e6))
+    found = latency.histogram()
+    by_bound = dict(zip(BOUNDS_S, found["buckets"], strict=True))
+    assert (by_bound[0.00001], by_bound[0.001], by_bound[0.002], by_bound[0.005]) == (1, 3, 4, 5)
+    assert (by_bound[10.0], found["count"]) == (5, 6)
+    assert found["sum_s"] == 30.006011
+
+
+def parts() -> Iterator[tuple[str, Any]]:
+    yield "one", 1
+    yield "none", iter(())
+    yield "robots", ((name, {"speed": None}) for name in ("ant", 'b"'))
+    yield "deep", iter({"er": iter({"half": (0.5, float("inf"))}.items())}.items())
+
+
+def test_the_text_of_parts_is_that_of_the_whole() -> None:
+    assert "".join(texts(parts())) == json.dumps(whole(parts()), separators=(",", ":"))
+    assert "".join(texts(iter(()))) == "{}"
+
+
+def test_a_plain_text_has_no_number_that_is_not_finite() -> None:
+    made = json.loads("".join(texts(parts(), plain)), parse_constant=pytest.fail)
+    assert made == whole(parts()) | {"deep": {"er": {"half": [0.5, "Infinity"]}}}
+    assert plain([math.nan, "NaN", -math.inf]) == '["NaN","NaN","-Infinity"]'
+
+
+def most(robots: int, devices: int, what: str) -> int:
+    """The bytecode instructions of the longest part of an answer, without its first one."""
+    lines = ["version: 1", "robots:"]
+    for robot in range(robots):
+        lines += [f"  r{robot}:", "    devices:"]
+        lines += [f"      ds{number}: {{node: DistanceSensor}}" for number in range(devices)]
+        lines += [f"      m{number}: {{node: RotationalMotor}}" for number in range(devices)]
+        lines += ["    controller: {kind: webots, listen: 'tcp://127.0.0.1:0'}"]
+    config = load_text("\n".join(lines), "f").config
+
+    async def main() -> int:
+        gateway = build(config, asyncio.get_running_loop(), timer=SimulatedClock())
+        for loop in map(gateway.control_loops.__getitem__, gateway.control_loops):
+            loop.start()
+            of = loop.statistics
+            of.received([(each.index, 1.5) for each in of.devices.values()], 0)
+            of.motors = {f"m{number}": {"velocity": 1.0} for number in range(devices)}
+        made = gateway.report_parts() if what == "report" else parts_of(gateway, "f", 0)
+        steps = metrics_of(made.items()) if what == "metrics" else texts(made.items())
+        counts, made_parts = [], list[str | None]()
+        while None not in made_parts:
+            counts.append(work.instructions(lambda: made_parts.append(next(steps, None))))
+        gateway.close()
+        assert len(counts) > robots
+        return max(counts[:-1])
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("what", ["status", "report", "metrics"])
+def test_more_robots_and_devices_make_the_longest_part_hardly_longer(what: str) -> None:
+    """Of 100 robots of 1,000 devices each, one part has less than 40,000 instructions: 1 ms."""
+    few = most(2, 5, what)
+    assert most(2, 60, what) - few < 55 * 20
+    assert most(12, 5, what) - few < 10 * 200

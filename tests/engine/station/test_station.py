@@ -1,16 +1,24 @@
-"""The station: queue, window, pacing, and a ledger that adds up whatever happens."""
+"""The station: queue, window, pacing, its ledger, and what the user reads of packets that wait."""
 
 import asyncio
 import socket
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from hilgw.adapters.base import Dropped
+from hilgw.engine.observer import State
+from hilgw.engine.station.line_pacer import LinePacer
 from hilgw.engine.station.station import SILENT_FRAMES
+from hilgw.engine.station.station_watch import StationTraffic, StationWatch, StationWatches
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError
 from hilgw.framing.base import TURN_BYTES, FrameDropped
 from hilgw.reasons import PacketRefused
+from hilgw.testing.sim import Clock, Recorder
 from hilgw.transports.stream import FdStream
 from tests.engine.fakes import StationBench
 
@@ -208,3 +216,113 @@ def test_what_the_end_of_the_run_cuts_off_is_not_lost(ends: bool) -> None:
         assert bench.count.expired == ({"in_flight": 1} if ends else {})
         assert bench.count.refused == ({} if ends else {"down": 1})
         assert bench.balanced()
+
+
+SIZES = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
+
+
+@given(SIZES, st.integers(50, 4_000_000), st.integers(10, 12))
+def test_a_backlog_ends_when_its_bits_have_passed(sizes: list[int], baud: int, bits: int) -> None:
+    line = LinePacer(baud, bits)
+    ends = [line.occupy(size, 1000, backlog=index > 0) for index, size in enumerate(sizes)]
+    exact = Fraction(1000)
+    for size, end in zip(sizes, ends, strict=True):
+        exact += Fraction(size * bits * 1_000_000_000, baud)
+        assert 0 <= end - exact < 1
+
+
+def test_a_late_wake_up_keeps_the_schedule_but_an_idle_line_starts_anew() -> None:
+    line = LinePacer(1_000_000_000, 10)  # 10 ns a byte
+    assert line.occupy(10, 0) == 100
+    assert line.occupy(10, 130, backlog=True) == 200
+    assert line.occupy(10, 500) == 600
+    line.reset()
+    assert line.is_free(0)
+
+
+S = 1_000_000_000
+QUIET = StationTraffic(
+    State.UP, "", 1, queued=0, delivered=0, unacknowledged=0, received=0, received_ns=0
+)
+
+
+def looks(*traffic: StationTraffic, is_listening: bool = True) -> list[str]:
+    """The lines of looks once a second, at this traffic."""
+    watch = StationWatch("the baud rate (9600)")
+    lines = [
+        watch.look(second * S, each, is_listening=is_listening)
+        for second, each in enumerate(traffic)
+    ]
+    return [line for line in lines if line]
+
+
+def sending(seconds: int, **more: Any) -> list[StationTraffic]:
+    """Two packets a second."""
+    return [replace(QUIET, delivered=2 * second, **more) for second in range(seconds)]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "why"),
+    [
+        (State.WAITING, "no such device", "waiting: no such device"),
+        (State.RELEASED, "to avrdude (process 7)", "released to avrdude (process 7)"),
+    ],
+)
+def test_packets_that_wait_for_a_port_are_named_again(state: State, reason: str, why: str) -> None:
+    down = replace(QUIET, state=state, reason=reason, connections=0, queued=7)
+    assert looks(*[down] * 25) == [f"queued 7, sent 0: waits for its port ({why})"] * 3
+    assert looks(*[replace(down, queued=0)] * 25) == []
+
+
+def test_a_handshake_may_take_its_time() -> None:
+    starts = replace(QUIET, state=State.HANDSHAKE, connections=0, queued=7)
+    assert looks(starts, starts, replace(QUIET, delivered=7)) == []
+
+
+def test_many_packets_and_nothing_back_is_reported_once_for_each_connection() -> None:
+    lines = looks(*sending(30))
+    assert lines == ["10 packets out in 5 s, and nothing came back; check the baud rate (9600)"]
+    again = [replace(each, connections=2, delivered=each.sent + 60) for each in sending(30)]
+    assert len(looks(*sending(30), *again)) == 2
+
+
+def test_it_is_reported_only_where_something_listens_and_nothing_came() -> None:
+    assert looks(*sending(30), is_listening=False) == []
+    answered = [replace(each, received=int(each.sent > 4)) for each in sending(30)]
+    assert looks(*answered) == []
+
+
+def test_few_packets_and_a_short_time_mean_nothing() -> None:
+    assert looks(*[replace(QUIET, delivered=min(second, 4)) for second in range(60)]) == []
+    assert looks(*sending(5)) == []
+    late = [QUIET] * 20 + [replace(QUIET, delivered=20)] * 3
+    assert looks(*late) == []
+
+
+def test_bytes_that_are_no_packet_have_the_line_of_the_session_alone() -> None:
+    down = replace(QUIET, state=State.HANDSHAKE, connections=0)
+    answered = [replace(each, received_ns=7) for each in sending(30)]
+    assert len(looks(down, *answered)) == 1  # the handshake alone was answered
+    assert looks(down, *sending(3), *answered[3:]) == []
+
+
+def test_packets_that_no_module_acknowledges_need_no_receiver() -> None:
+    lost = [replace(QUIET, unacknowledged=2 * second) for second in range(30)]
+    for is_listening, what in ((False, "none was acknowledged"), (True, "nothing came back")):
+        lines = looks(*lost, is_listening=is_listening)
+        assert lines == [f"10 packets out in 5 s, and {what}; check the baud rate (9600)"]
+    one = [replace(each, delivered=int(each.sent > 4)) for each in lost]
+    assert looks(*one, is_listening=False) == []
+
+
+def test_all_stations_are_looked_at_until_the_end() -> None:
+    clock, observer = Clock(), Recorder()
+    watches = StationWatches(clock, observer)
+    down = replace(QUIET, state=State.WAITING, queued=1)
+    watches.add("xb0", "", lambda: down, lambda: True)
+    watches.start()
+    clock.run(4 * S)
+    assert observer.notices == ["queued 1, sent 0: waits for its port (waiting)"]
+    watches.stop()
+    clock.run(60 * S)
+    assert len(observer.notices) == 1

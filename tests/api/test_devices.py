@@ -1,14 +1,93 @@
-"""Sensors, motors, brakes and LEDs of the API."""
+"""Devices of the API: sensors, motors, brakes, LEDs, cameras, Emitter and Receiver."""
 
 import math
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hilgw import api
-from hilgw.api import DistanceSensor, Motor, Robot
+from hilgw.api import Camera, DistanceSensor, Emitter, Motor, Receiver, Robot
 from hilgw.protocols.webots import device_messages as messages
-from tests.api.simulator import Simulator, motor
+from hilgw.protocols.webots.answers import Image
+from hilgw.protocols.webots.device_messages import (
+    CameraConfiguration,
+    EmitterConfiguration,
+    ImageFile,
+    ReceiverConfiguration,
+    SetSamplingPeriod,
+)
+from tests.api.simulator import Simulator, motor, robot_of
+
+PIXELS = bytes(range(24))  # 3 columns, 2 rows
+
+
+def configuration(tag: int) -> Any:
+    limits = {"minFieldOfView": 0.5, "maxFieldOfView": 1.0}
+    return CameraConfiguration(
+        tag, 7, 3, 2, 0.75, 0.01, True, **limits, recognition=False, segmentation=False, exposure=2
+    )
+
+
+def test_what_a_camera_is(robot: Robot) -> None:
+    eye = robot.getDevice("eye")
+    assert isinstance(eye, Camera) and eye.getNodeType() == 38
+    assert (eye.getWidth(), eye.getHeight(), eye.width, eye.height) == (3, 2, 3, 2)
+    assert (eye.getFov(), eye.getMinFov(), eye.getMaxFov()) == (0.75, 0.5, 1.0)
+    assert (eye.getNear(), eye.getExposure(), eye.hasRecognition()) == (0.01, 2.0, False)
+
+
+def test_an_image_of_the_answer(
+    simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    eye = robot.getDevice("eye")
+    assert eye.getImage() is None and "disabled device" in capsys.readouterr().err
+    eye.enable(32)
+    assert eye.getImage() is None and eye.getImageArray() is None
+    simulator.images = [[Image(1, 0, PIXELS), Image(1, 9, b"segmentation")]]
+    robot.step(32)
+    assert simulator.commands() == [SetSamplingPeriod(1, 32)]
+    assert eye.getImage() == PIXELS
+    robot.step(32)
+    assert eye.getImage() == PIXELS  # the last one stays
+    assert Camera.imageGetRed(PIXELS, 3, 1, 1) == 18
+    assert Camera.imageGetGreen(PIXELS, 3, 1, 1) == 17
+    assert Camera.imageGetBlue(PIXELS, 3, 1, 1) == 16
+    assert Camera.imageGetGray(PIXELS, 3, 1, 1) == Camera.imageGetGrey(PIXELS, 3, 1, 1) == 17
+    assert eye.getImageArray() == [
+        [[2, 1, 0], [14, 13, 12]],
+        [[6, 5, 4], [18, 17, 16]],
+        [[10, 9, 8], [22, 21, 20]],
+    ]
+
+
+def test_an_image_in_a_file(
+    tmp_path: Path, simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a local socket: the simulator changes the file."""
+    file = tmp_path / "eye"
+    file.write_bytes(PIXELS)
+    eye = robot.getDevice("eye")
+    eye.enable(32)
+    simulator.answers = [[ImageFile(1, len(PIXELS), str(file))]]
+    robot.step(32)
+    assert eye.getImage() == PIXELS
+    file.unlink()
+    assert eye.getImage() is None and "wb_camera_get_image(): " in capsys.readouterr().err
+
+
+def test_a_camera_that_the_robot_does_not_have(
+    robot: Robot, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """libController crashes when it enables one."""
+    other = Camera("other")
+    robot.step(32)
+    assert (other.getWidth(), other.getImage()) == (-1, None)
+    assert "'other' was not found" in capsys.readouterr().err
+
 
 TABLE = ((0.0, 1024.0, 0.1), (0.5, 0.0, 0.2))
 DEVICES: list[tuple[str, str, Any]] = [
@@ -30,6 +109,7 @@ DEVICES: list[tuple[str, str, Any]] = [
     ("TouchSensor", "bumper", lambda tag: messages.TouchSensorConfiguration(tag, 0)),
     ("TouchSensor", "force", lambda tag: messages.TouchSensorConfiguration(tag, 2, TABLE)),
     ("LinearMotor", "slider", None),
+    ("Camera", "eye", configuration),
 ]
 TAG = {name: tag for tag, (_, name, _) in enumerate(DEVICES, 1)}
 
@@ -40,8 +120,8 @@ def simulator() -> Simulator:
 
 
 def test_every_device_is_there_by_name_and_by_index(robot: Robot) -> None:
-    names = [robot.getDeviceByIndex(index).getName() for index in range(14)]
-    assert names == list(TAG) and robot.getNumberOfDevices() == 14
+    names = [robot.getDeviceByIndex(index).getName() for index in range(15)]
+    assert names == list(TAG) and robot.getNumberOfDevices() == 15
     assert [type(each).__name__ for each in robot.devices.values()][:5] == [
         "DistanceSensor",
         "Motor",
@@ -51,7 +131,7 @@ def test_every_device_is_there_by_name_and_by_index(robot: Robot) -> None:
     ]
     assert robot.getDevice("ds").getModel() == "ds-model"
     assert robot.getDevice("ds").getNodeType() == 42 and robot.getDevice("led").node_type == 47
-    for outside in (14, -1):  # a KeyError with the name of the robot, which has tag 0
+    for outside in (15, -1):  # a KeyError with the name of the robot, which has tag 0
         with pytest.raises(KeyError, match="rover"):
             robot.getDeviceByIndex(outside)
 
@@ -233,3 +313,92 @@ def test_brake_and_led(simulator: Simulator, robot: Robot) -> None:
     robot.step(32)
     assert simulator.commands() == [messages.BrakeCommand(4, 2.5), messages.SetLed(5, 0xFF0000)]
     assert led.get() == 0xFF0000
+
+
+Made = tuple[Simulator, Robot, Any]
+
+
+def emitter(buffer_size: int = 32) -> Simulator:
+    def make(tag: int) -> EmitterConfiguration:
+        return EmitterConfiguration(tag, buffer_size, 3, -1.0, 2.0, 5.0, (3, 4, -1))
+
+    return Simulator([("Emitter", "tx", make)])
+
+
+@pytest.fixture
+def open_robot() -> Iterator[Callable[[Simulator], Made]]:
+    with ExitStack() as robots:
+
+        def make(simulator: Simulator) -> Made:
+            made = robots.enter_context(closing(robot_of(simulator)))
+            return simulator, made, made.getDeviceByIndex(0)
+
+        yield make
+
+
+def test_e3_e4_errors_are_printed_and_send_nothing(
+    open_robot: Callable[..., Made], capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator, rover, tx = open_robot(emitter())
+    assert tx.send(b"") == tx.send("") == 0
+    assert capsys.readouterr().err.count("Error: wb_emitter_send(): invalid size=0 argument.") == 2
+    for missing in (Emitter("nix"), Emitter(99), Receiver("tx", 0)):
+        assert missing.tag == 0 and missing.name == ""
+    assert Emitter("nix").send(b"lost") == Emitter("nix").send([1]) == 0
+    rover.step(32)
+    assert simulator.commands() == []
+    text = capsys.readouterr().err
+    assert "device 'nix' was not found" in text and "'tx' has type Emitter, not Receiver" in text
+    assert "wb_emitter_send(): invalid device tag." in text
+
+
+def test_e5_a_buffer_without_a_limit_is_never_full(open_robot: Callable[..., Made]) -> None:
+    _, _, tx = open_robot(emitter(buffer_size=-1))
+    assert [tx.send(bytes(100_000)) for _ in range(20)] == [1] * 20 and tx.getBufferSize() == -1
+
+
+@pytest.mark.parametrize(
+    ("message", "length", "data"),
+    [
+        (bytes(range(256)), None, bytes(range(256))),
+        (b"abcdef", 3, b"abc"),
+        (bytearray(b"ab"), None, b"ab"),
+        (memoryview(b"ab"), None, b"ab"),
+        ("hé", None, b"h\xc3\xa9"),  # libController cuts after two bytes
+        ([1.5, 2], None, struct.pack("2d", 1.5, 2)),
+        ((1, -2), None, struct.pack("2i", 1, -2)),
+        ([True, False], None, struct.pack("2i", 1, 0)),
+        ([], None, None),
+        (["a"], None, None),
+        (7, None, None),
+        (b"abc", 4, None),  # libController reads beyond the packet
+        (b"abc", 0, None),
+    ],
+)
+def test_what_send_takes(
+    open_robot: Callable[..., Made], message: Any, length: int | None, data: bytes | None
+) -> None:
+    simulator, rover, tx = open_robot(emitter(buffer_size=-1))
+    assert tx.send(message, length) == (data is not None)
+    rover.step(32)
+    assert [each.data for each in simulator.commands()] == ([] if data is None else [data])
+
+
+def test_numbers_that_do_not_fit_raise(open_robot: Callable[..., Made]) -> None:
+    _, _, tx = open_robot(emitter())
+    with pytest.raises(struct.error):
+        tx.send([1, 2.5])
+
+
+def test_r3_to_r7_an_empty_queue_is_harmless(
+    open_robot: Callable[..., Made], capsys: pytest.CaptureFixture[str]
+) -> None:
+    receiver = ("Receiver", "rx", lambda tag: ReceiverConfiguration(tag, 16, 7, ()))
+    _, _, rx = open_robot(Simulator([receiver]))
+    assert rx.getBytes() == rx.data == b"" and rx.getString() == ""
+    assert rx.getFloats() == rx.getInts() == rx.getBools() == ()
+    assert math.isnan(rx.getSignalStrength())
+    assert all(math.isnan(each) for each in rx.getEmitterDirection())
+    assert capsys.readouterr().err.count("the receiver queue is empty.") == 8
+    rx.nextPacket()
+    assert capsys.readouterr().err == ""

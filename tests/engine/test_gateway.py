@@ -1,20 +1,37 @@
-"""Simulated time of a gateway: its pace, what holds it, and what stays in real time."""
+"""Whole gateways: simulated time, which bodies they need, other gateways among their parts."""
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from hilgw.assemble.gateway import build
+from hilgw.cli.commands.clients.status import exit_code, lines
+from hilgw.cli.output.text import Style
+from hilgw.config.load import load_text
+from hilgw.engine.gateway import Gateway
+from hilgw.engine.neighbour import Neighbour
+from hilgw.engine.observer import State
+from hilgw.engine.reporting.parts import whole
+from hilgw.engine.reporting.status import status_of
 from hilgw.engine.simulated.event_loop import PacedLoop, in_real_time
 from hilgw.engine.simulated.pace import CATCH_UP_NS, Factor, Hold, Holds, SpeedMeter
 from hilgw.errors import PortError
-from hilgw.testing.sim import elapse
+from hilgw.events.kinds import Link
+from hilgw.protocols.gateway.metrics import text_of
+from hilgw.testing.sim import elapse, run
+from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.tcp.in_process import InProcessNetwork
+from hilgw.transports.virtual.pipe import Pipe
 from hilgw.units import NS_PER_MS, NS_PER_S
+from tests.cli.output.test_federation import EVIL, gateway
+from tests.golden.running import Request, run_config
 from tests.scenarios import scenario_of
 
 HOUR_S = 3600.0
@@ -31,7 +48,7 @@ FOREVER = "import signal; signal.pause()"
 Scenario = Callable[[PacedLoop], Coroutine[Any, Any, Any]]
 
 
-def run(scenario: Scenario, speed: float | str = "max") -> Any:
+def run_paced(scenario: Scenario, speed: float | str = "max") -> Any:
     loop = PacedLoop(speed)
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         return runner.run(scenario(loop))
@@ -112,13 +129,13 @@ def test_callbacks_run_at_their_exact_times_at_any_speed() -> None:
             tick()
             await elapse(0.1)
 
-        run(scenario, speed)
+        run_paced(scenario, speed)
         return seen
 
     assert seen_at("max") == seen_at(50) == [7_000_001 * n for n in range(15)]
 
 
-@scenario_of(run)
+@scenario_of(run_paced)
 async def test_a_callback_that_raises_is_reported_and_the_others_run(loop: PacedLoop, /) -> None:
     reports: list[Any] = []
     loop.set_exception_handler(lambda _, report: reports.append(report["exception"]))
@@ -138,7 +155,7 @@ def child(program: str) -> tuple[subprocess.Popen[bytes], socket.socket]:
 
 
 @pytest.mark.process
-@scenario_of(run)
+@scenario_of(run_paced)
 async def test_time_waits_for_a_process_that_holds_it(loop: PacedLoop, /) -> None:
     """The controller computes in real time; its steps take the simulated time that they should."""
     answered: list[int] = []
@@ -156,7 +173,7 @@ async def test_time_waits_for_a_process_that_holds_it(loop: PacedLoop, /) -> Non
 
 
 @pytest.mark.process
-@scenario_of(run)
+@scenario_of(run_paced)
 async def test_a_frozen_process_is_waited_for_no_longer_than_its_deadline(
     loop: PacedLoop, /
 ) -> None:
@@ -174,13 +191,13 @@ async def test_a_frozen_process_is_waited_for_no_longer_than_its_deadline(
     assert expired == ["rover"]
 
 
-@scenario_of(run, 1000)
+@scenario_of(run_paced, 1000)
 async def test_holds_have_no_effect_at_another_speed(loop: PacedLoop, /) -> None:
     loop.holds.hold("rover")
     await elapse(1)
 
 
-@scenario_of(run)
+@scenario_of(run_paced)
 async def test_deadlines_of_other_processes_are_in_real_time(loop: PacedLoop, /) -> None:
     begin = loop.real_timer.now()
     hours = asyncio.create_task(elapse(1000 * HOUR_S))
@@ -236,11 +253,11 @@ def test_a_callback_advances_time_at_once_only_where_nothing_comes_before(obstac
             loop.remove_reader(waiting.fileno())
         return done[0]
 
-    assert run(scenario) == (expected, STEP_NS if expected else 0)
-    assert run(scenario, 10) == (False, 0)
+    assert run_paced(scenario) == (expected, STEP_NS if expected else 0)
+    assert run_paced(scenario, 10) == (False, 0)
 
 
-@scenario_of(run)
+@scenario_of(run_paced)
 async def test_a_network_in_process_delivers_at_once(loop: PacedLoop, /) -> None:
     network, accepted = InProcessNetwork(), list[Any]()
     listener = network.listen("127.0.0.1", 0, lambda stream, peer: accepted.append(stream))
@@ -261,3 +278,168 @@ async def test_a_network_in_process_delivers_at_once(loop: PacedLoop, /) -> None
     listener.close()
     for stream in (client, accepted[0]):
         stream.close()
+
+
+SHADOW = Path(__file__).parents[2] / "configs" / "shadow.yaml"
+REMOTE, BODY = "rover.remote", "rover"
+
+
+def ran(tmp_path: Path, mode: str, duration_s: float, *requests: Request) -> str:
+    """The shipped configuration in this mode."""
+    config = tmp_path / "c.yaml"
+    config.write_text(SHADOW.read_text().replace("mode: shadow", f"mode: {mode}"))
+    return run_config(str(config), duration_s, requests, terminal=True)
+
+
+@pytest.mark.parametrize(("mode", "is_needed"), [("simulation", False), ("shadow", True)])
+def test_a_body_out_of_use_may_be_away(tmp_path: Path, mode: str, is_needed: bool) -> None:
+    text = ran(tmp_path, mode, 1.0, (0.0, {"unplug": REMOTE}))
+    assert ("\nready\n" in text) is not is_needed
+    assert ("=== ended: in time" in text) is not is_needed
+
+
+def test_a_remote_body_that_the_controller_has_is_needed(tmp_path: Path) -> None:
+    text = ran(tmp_path, "remote", 1.0, (0.0, {"unplug": REMOTE}))
+    assert "\nready\n" not in text and "=== ended: in time" not in text
+
+
+@pytest.mark.parametrize("reason", [PortError.BUSY, PortError.DENIED])
+def test_a_remote_body_whose_port_is_taken_at_the_start_is_up_once_it_is_free(
+    reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, freed_s = Pipe.open, 3.0
+
+    async def open_later(pipe: Pipe, line: LineSettings) -> Transport:
+        if asyncio.get_running_loop().time() < freed_s:
+            raise PortError("the port is taken", reason=reason)
+        return await opened(pipe, line)
+
+    monkeypatch.setattr(Pipe, "open", open_later)  # the one serial line is that of the remote body
+    ask = {"do": "mode", "robot": "rover", "mode": "remote"}
+    text = ran(tmp_path, "simulation", 12.0, (1.0, ask), (10.0, ask))
+    early, late = (line for line in text.splitlines() if line.startswith(json.dumps(ask)))
+    assert '"error": "rover: the remote body is not connected; connect it' in early
+    assert '"ok": true' in late and '"remote": "up"' in late
+    assert "=== ended: in time" in text
+
+
+def test_a_remote_body_that_the_controller_has_ends_the_gateway_when_its_port_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def taken(pipe: Pipe, line: LineSettings) -> Transport:
+        raise PortError("the port is taken", reason=PortError.BUSY)
+
+    monkeypatch.setattr(Pipe, "open", taken)
+    assert "=== ended: PortError" in ran(tmp_path, "remote", 1.0)
+
+
+BATTERY = """
+version: 1
+backend: mock
+webots: R2025a
+robots:
+  create:
+    body:
+      kind: create2
+      port: /dev/ttyUSB0
+      sensors:
+        charge: {{packet: battery_charge, table: [[0, 0, 0], [2696, 139761, 0]]}}
+      mock: {{charge: {charge}}}
+    controller:
+      kind: webots
+      listen: "tcp://127.0.0.1:1234"
+      battery_sensor: charge
+      mock:
+        script: >-
+          position 'left wheel motor' inf; position 'right wheel motor' inf;
+          velocity 'left wheel motor' 3; velocity 'right wheel motor' 3; step 32 x 0
+"""
+
+
+def driven(tmp_path: Path, charge: int) -> tuple[str, dict[str, Any]]:
+    """What was to be seen, and the report of the control loop."""
+    config = tmp_path / "c.yaml"
+    config.write_text(BATTERY.format(charge=charge))
+    text = run_config(str(config), 3.0, terminal=True)
+    report = json.loads(text.partition("=== report\n")[2].partition("\n\n===")[0])
+    return text, report["control_loops"]["create"]
+
+
+def test_an_empty_battery_of_the_robot_stops_it_and_ends_the_controller(tmp_path: Path) -> None:
+    text, loop = driven(tmp_path, 0)
+    assert "create.controller waiting: the battery is empty; listening" in text
+    assert loop["stops"] == {"battery": 1} and loop["sensors"] == {"charge": 0.0}
+    written = text.partition("=== bytes to create.body (create2)\n")[2].partition("\n\n")[0]
+    assert "91 00 5d 00 5d" in written  # it drove until its charge was known
+    assert written.splitlines()[-1].startswith("00 91 00 00 00 00 91 00 00 00 00 91 00 00 00 00")
+
+
+@pytest.mark.parametrize("charge", [1, 2696])
+def test_a_battery_that_is_not_empty_lets_it_drive(tmp_path: Path, charge: int) -> None:
+    text, loop = driven(tmp_path, charge)
+    assert "the battery is empty" not in text
+    assert loop["stops"] == {"gateway_ended": 1}
+    assert loop["sensors"]["charge"] == pytest.approx(139_761 / 2696 * charge)
+
+
+CONFIG = """
+version: 1
+robots: {rover: {devices: {tx: {node: Emitter, type: radio}}}}
+"""
+
+
+class Others:
+    """A federation with a single other gateway."""
+
+    def status(self) -> dict[str, Any]:
+        listeners = {EVIL: {"type": "radio", "channels": [1]}}
+        gateways = {"bench": gateway(robots={EVIL: []}, listeners=listeners)}
+        about = {"name": "sim", "network": "lab", "unreached": {}}
+        about["outside"] = {"entered": 0, "dropped": {}}
+        return {**about, "gateways": gateways}
+
+    def packets(self) -> dict[str, tuple[int, int]]:
+        return {"gateway@bench": (5, 7)}
+
+    def parts(self) -> Iterator[str]:
+        yield from ("rover.tx@bench", "radio@bench")
+
+    async def network(self) -> dict[str, Any]:
+        return {}
+
+
+async def made() -> tuple[Gateway, Neighbour]:
+    built = build(load_text(CONFIG, "f").config, asyncio.get_running_loop())
+    bench = Neighbour("bench", built.lines, "tcp/x", lambda copy, outlet: None, built.medium)
+    built.supervisors[bench.name] = bench
+    built.federation = Others()
+    return built, bench
+
+
+@scenario_of(run)
+async def test_a_gateway_that_is_gone_or_refused_is_not_a_port_that_is_down() -> None:
+    built, bench = await made()
+    bench.leave(State.FAILED, "speaks version 2")
+    assert bench not in built.required()
+    status = whole(status_of(built, "f", 1).items())
+    port = status["ports"]["gateway@bench"]
+    assert (port["state"], port["down"]) == ("failed", False)
+    assert (port["received_packets"], port["sent_packets"]) == (5, 7)
+    assert exit_code([status]) == 0
+    built.close()
+
+
+@scenario_of(run)
+async def test_another_gateway_has_a_state_a_latency_and_names() -> None:
+    built, bench = await made()
+    bench.latency.add(3 * NS_PER_MS)
+    (link,) = (each for each in built.states() if isinstance(each, Link))
+    assert (link.name, link.p50_ms, link.counts["dropped"]) == ("gateway@bench", 0.2123, 1)
+    assert list(built.hops()["link"]) == ["bench"]
+    assert {"gateway@bench", "rover.tx@bench", "radio@bench"} <= {*built.names("part")}
+    status = {**whole(status_of(built, "f", 1).items()), "control": "x"}
+    shown = lines(status, Style(on=False))
+    assert "  federation: sim in the network lab, 1 other gateway" in shown
+    assert all(line.isprintable() and len(line) <= 120 for line in shown)
+    assert 'hop="link",part="bench"} 1\n' in text_of([({}, status)])
+    built.close()
