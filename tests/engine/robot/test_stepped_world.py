@@ -1,4 +1,4 @@
-"""A stepped gateway does what Webots does: golden cases and random schedules, whole, exactly."""
+"""A stepped gateway does what Webots does: random schedules, whole, exactly."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ from hypothesis import example, given, strategies as st
 
 from hilgw.medium.pose import Pose
 from tests.cases import cases
-from tests.devices.test_golden import EMITTER_CASES, RECEIVER_CASES, GoldenDevice, note
 from tests.engine.robot.stepped_gateway import MS, Script, SteppedGateway
 from tests.engine.robot.webots_model import ModelEmitter, ModelReceiver, ModelRobot, ModelWorld
 
@@ -141,130 +140,29 @@ def test_a_stepped_gateway_is_the_model(
     running.close()
 
 
-# --- golden cases ---------------------------------------------------------------------------------
+# --- what schedules do not show -------------------------------------------------------------------
 
 
-class SteppedDevice(GoldenDevice):
-    """Robot `a` has the Emitter, robot `b` the Receiver; the clock moves from step end to step end,
-    where the controllers act."""
-
-    skips = frozenset({"placed", "asked"})  # between library and simulator: no gateway has them
-    one_range = True
-
-    def __init__(
-        self, step_ms: int, emitter: dict[str, Any], receiver: dict[str, Any], device: str
-    ) -> None:
-        devices = {"tx": {"node": "Emitter", **emitter}}, {"rx": {"node": "Receiver", **receiver}}
-        robots = {name: {"devices": each} for name, each in zip("ab", devices, strict=True)}
-        self.running = SteppedGateway(step_ms, robots)
-        Script(self.running, "a", [])
-        Script(self.running, "b", [])
-        self.running.begin()
-        self.tx = self.running.gateway.robots["a"].emitters["tx"]
-        self.rx = self.running.gateway.robots["b"].receivers["rx"]
-        self.step_ms = step_ms
-        self.device = device
-
-    def play(self, script: list[tuple[Any, ...]]) -> None:
-        super().play(script)
-        self.running.close()
-
-    def notes(self) -> list[str]:
-        notices, self.running.auditor.notices = self.running.auditor.notices, []
-        return [text for source, text in notices if source == self.device]
-
-
-class SteppedEmitter(SteppedDevice):
-    def __init__(self, step_ms: int, **emitter: Any) -> None:
-        super().__init__(step_ms, emitter, {"channel": -1}, "a.tx")
-
-    def send(self, size: int) -> int:
-        return int(self.tx.send(bytes(size)) is None)
-
-    def setChannel(self, channel: int) -> int:
-        self.tx.setChannel(channel)
-        return self.tx.emitter.getChannel()
-
-    def setRange(self, range: float) -> float:
-        self.tx.setRange(range)
-        return self.tx.emitter.range
-
-    def step(self, ms: int) -> list[int]:
-        self.running.auditor.sent.clear()
-        self.running.at(self.running.now() + ms * MS)
-        self.left = self.running.auditor.sent
-        return [len(packet.data) for packet in self.left]
-
-
-class SteppedReceiver(SteppedDevice):
-    def __init__(self, step_ms: int, **receiver: Any) -> None:
-        receiver = {"sampling_period_ms": 0, **receiver}
-        super().__init__(step_ms, {"channel": -1}, receiver, "b.rx")
-
-    def arrive(self, *sizes: int) -> None:
-        for size in sizes:
-            assert self.tx.send(bytes(size)) is None
-
-    def step(self) -> int:
-        self.running.at(self.running.now() + self.step_ms * MS)
-        return self.rx.queue_length()
-
-    def read(self) -> int | None:
-        copy = self.rx.next_packet()
-        return len(copy.packet.data) if copy else None
-
-    def enable(self, ms: int) -> int:
-        self.rx.enable(ms)
-        return self.rx.receiver.getSamplingPeriod()
-
-    def length(self) -> int:
-        return self.rx.queue_length()
-
-    def size(self) -> int:
-        head = self.rx.receiver.head
-        return -1 if head is None else len(head.packet.data)
-
-    def period(self) -> int:
-        return self.rx.receiver.getSamplingPeriod()
-
-    def setChannel(self, channel: int) -> int:
-        self.rx.setChannel(channel)
-        return self.rx.receiver.getChannel()
-
-
-# What only this bench can show, by id. E4 (tags), R3 to R6 and R17 to R20 (typed getters) are cases
-# of the controller library's API.
-MORE_EMITTER_CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
-    "E3": ({}, [("send", 0, 0), ("notes", note("invalid size=0 argument."))]),
-    # Webots judges the packets of a step by the range of the last one.
-    "E6 range": (
-        {"range": 2.0},
-        [
-            ("send", 1, 1),
-            ("setRange", 1.0, 1.0),
-            ("send", 1, 1),
-            ("step", 32, [1, 1]),
-            ("ranges", [1.0, 1.0]),
-        ],
-    ),
-    "E1 baudRate -1": (
-        {"bufferSize": 32},
-        [("send", 20, 1), ("step", 10, []), ("send", 20, 0), ("step", 22, [20]), ("send", 20, 1)],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", [*EMITTER_CASES, *MORE_EMITTER_CASES])
-def test_golden_emitter_case(case: str) -> None:
-    fields, script = (EMITTER_CASES | MORE_EMITTER_CASES)[case]
-    step_ms = 16 if ("step", 16) in [line[:2] for line in script] else 32
-    SteppedEmitter(step_ms, **fields).play(script)
-
-
-@pytest.mark.parametrize("case", [case for case in RECEIVER_CASES if case != "R16"])
-def test_golden_receiver_case(case: str) -> None:
-    fields, script = RECEIVER_CASES[case]
-    SteppedReceiver(32, **fields).play(script)
+def test_notices_are_those_of_the_device() -> None:
+    """What the library prints, here under the name of the station."""
+    devices = {"tx": {"node": "Emitter", "channel": 3, "allowedChannels": [3]}}
+    running = SteppedGateway(32, {"a": {"devices": {**devices, "rx": {"node": "Receiver"}}}})
+    robot = running.gateway.robots["a"]
+    assert robot.emitters["tx"].send(b"") is not None
+    assert not robot.emitters["tx"].setChannel(4)
+    assert not robot.emitters["tx"].setRange(-2.0)
+    assert not robot.receivers["rx"].setChannel(-2)
+    assert not robot.receivers["rx"].enable(-5)
+    (size, channel, range_, other, period) = running.auditor.notices
+    assert size == ("a.tx", "wb_emitter_send(): invalid size=0 argument.")
+    for (source, text), station, words in (
+        (channel, "a.tx", "not between allowed channels"),
+        (range_, "a.tx", "invalid range=-2.000000 argument."),
+        (other, "a.rx", "invalid channel=-2"),
+        (period, "a.rx", "called with negative sampling period."),
+    ):
+        assert source == station and words in text
+    running.close()
 
 
 @pytest.mark.parametrize("step_ms", [32, None])
