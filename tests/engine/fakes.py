@@ -1,9 +1,14 @@
-"""A session that echoes, and a station around it."""
+"""A session that echoes, a station around it, and whole gateways in the event loop of a test."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from hilgw.adapters import base
+from hilgw.assemble.gateway import build
+from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer, PoseEvent
 from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.station.receive_filter import ReceiveFilter
@@ -133,3 +138,17 @@ def is_gone(pid: int) -> bool:
         return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return True
+
+
+@asynccontextmanager
+async def running(config: Any, *observers: Observer, **more: Any) -> AsyncIterator[Gateway]:
+    """A gateway that runs; it ends in order behind the block."""
+    gateway = build(config, asyncio.get_running_loop(), *observers, **more)
+    stop = asyncio.Event()
+    task = asyncio.create_task(gateway.run(stop))
+    try:
+        yield gateway
+    finally:
+        stop.set()
+        await task
+        gateway.close()

@@ -32,7 +32,7 @@ from hilgw.transports.serial.modem_line import ModemLine, open_modem_line
 from tests.bridge.served import RecordedPort, Served
 from tests.engine.control_loop.fakes import MS, Connection, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
-from tests.engine.gateways import running
+from tests.engine.fakes import running
 
 LINE = "CTS of /dev/ttyUSB9"
 

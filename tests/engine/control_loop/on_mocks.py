@@ -16,8 +16,7 @@ from hilgw.testing.co_simulation import CoSimulation, Side
 from hilgw.testing.conformance.bodies import pattern
 from hilgw.units import NS_PER_MS as MS
 from tests.bodies import test_every_body
-from tests.engine.control_loop.fakes import TYPES, FakeLoop
-from tests.engine.control_loop.scripted import ScriptedController
+from tests.engine.control_loop.fakes import TYPES, FakeLoop, ScriptedController
 
 
 def kinds() -> list[str]:

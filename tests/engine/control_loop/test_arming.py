@@ -29,10 +29,10 @@ from hilgw.errors import HilgwError, PeerError, SafetyError
 from hilgw.testing.sim import Recorder, until
 from hilgw.units import NS_PER_S
 from tests.bodies.bench import shipped
+from tests.engine.control_loop.fakes import ScriptedBody, ScriptedLoop
 from tests.engine.control_loop.on_mocks import OnMock
 from tests.engine.control_loop.running import GO, RunningLoop, driving, robot_of
-from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
-from tests.engine.gateways import running
+from tests.engine.fakes import running
 from tests.scenarios import scenario_of
 
 REAL = "simulated: false"

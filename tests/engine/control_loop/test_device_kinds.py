@@ -41,7 +41,7 @@ from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
 from hilgw.engine.control_loop.devices.registration import NAMES_SHOWN, absent_words
 from hilgw.plugins import new_air
 from tests.bodies.bench import commanded
-from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
+from tests.engine.control_loop.fakes import ScriptedBody, ScriptedLoop
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0)
 GYRO = Device(name="gyro", kind="Gyro", index=1)

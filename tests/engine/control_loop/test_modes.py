@@ -25,7 +25,7 @@ from hilgw.devices.kinds import Device, MotorLimits
 from hilgw.devices.properties import LedFields
 from hilgw.errors import HilgwError, PeerError
 from hilgw.testing.sim import FakeTransport
-from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
+from tests.engine.control_loop.fakes import ScriptedBody, ScriptedLoop
 
 SIMULATION, REMOTE, SHADOW = RobotMode
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=5))

@@ -15,7 +15,7 @@ from hilgw.engine.observer import Observer, State
 from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets, until
 from tests.e2e.control_loop_peers import CAB, ROTATIONAL, Devices, set_value
 from tests.engine.control_loop.running import RunningLoop, SimPeer, robot_of
-from tests.engine.gateways import running
+from tests.engine.fakes import running
 
 EMITTER, RECEIVER = wire.types_of("R2020a").emitter, wire.types_of("R2020a").receiver
 TX, RX = 3, 4  # after the three devices of the robot

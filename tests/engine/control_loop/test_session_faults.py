@@ -29,8 +29,8 @@ from hilgw.engine.control_loop.parts import LoopBody, no_controller
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError, PeerError, SafetyError
+from tests.engine.control_loop.fakes import ScriptedBody, ScriptedLoop
 from tests.engine.control_loop.on_mocks import OnMock
-from tests.engine.control_loop.scripted import ScriptedBody, ScriptedLoop
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=2.0))
 DEVICES = (

@@ -21,9 +21,8 @@ from hilgw.engine.processes.processes import ProgramState
 from hilgw.events.kinds import Armed, Cell, Command, Port, Stopped, Value, cell_of
 from hilgw.protocols.gateway.messages import keys_of
 from tests.e2e.control_loop_peers import sensor_data, set_value
-from tests.engine.control_loop.fakes import FakeLoop
+from tests.engine.control_loop.fakes import FakeLoop, ScriptedLoop
 from tests.engine.control_loop.running import STOP, RunningLoop, driving, robot_of
-from tests.engine.control_loop.scripted import ScriptedLoop
 from tests.engine.control_loop.test_modes import FORWARD, REAL, SIMULATED
 
 

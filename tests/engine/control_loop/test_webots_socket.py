@@ -27,7 +27,7 @@ from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, until
 from tests.e2e.running import free_port
 from tests.engine.control_loop.test_webots_controllers import FIRST, QUIT, STEP, Running
-from tests.engine.gateways import running
+from tests.engine.fakes import running
 
 ALONE = """
 version: 1

@@ -26,7 +26,7 @@ from hilgw.protocols.webots.requests import encode_request
 from hilgw.testing.sim import Recorder, until
 from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice
 from tests.e2e.running import HOST, free_port
-from tests.engine.gateways import running as run_gateway
+from tests.engine.fakes import running as run_gateway
 
 GO = "enable rx 32; step 32 x 0"
 DEVICES = "camera:Camera width=16 height=12, tx:Emitter channel=12, rx:Receiver channel=12"

@@ -7,8 +7,15 @@ from hypothesis import example, given, strategies as st
 
 from hilgw.medium.pose import Pose
 from tests.cases import cases
-from tests.engine.robot.stepped_gateway import MS, Script, SteppedGateway
-from tests.engine.robot.webots_model import ModelEmitter, ModelReceiver, ModelRobot, ModelWorld
+from tests.engine.robot.stepped import (
+    MS,
+    ModelEmitter,
+    ModelReceiver,
+    ModelRobot,
+    ModelWorld,
+    Script,
+    SteppedGateway,
+)
 
 # --- random schedules -----------------------------------------------------------------------------
 

@@ -29,8 +29,7 @@ from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Mount
 from hilgw.testing.sim import Clock, Recorder, elapse, until
-from tests.engine.fakes import StationBench
-from tests.engine.gateways import running
+from tests.engine.fakes import StationBench, running
 
 
 @pytest.mark.parametrize(
