@@ -285,12 +285,6 @@ def with_program() -> tuple[FakeLoop, FakeProgram]:
     return loop, program
 
 
-def status_of(loop: FakeLoop) -> bool:
-    """Whether the next status has a controller."""
-    loop.run(1000)
-    return loop.observer.statuses[-1].controller
-
-
 def test_a_program_is_dismissed_by_the_loss_of_its_body_alone() -> None:
     loop, program = with_program()
     loop.controller_comes()
@@ -341,9 +335,9 @@ def test_a_shadow_that_does_not_latch_stays_armed() -> None:
 
 def test_a_program_that_stays_down_is_named_by_the_replug_and_the_status() -> None:
     loop, program = with_program()
-    assert status_of(loop)  # it runs, and will connect
+    assert last(loop).controller  # it runs, and will connect
     program.enter(ProgramState.DOWN, "the program ended with exit code 0; start hilgw again")
-    assert not status_of(loop)
+    assert not last(loop).controller
     loop.robot_leaves()
     assert loop.observer.notices == []
     loop.robot_comes()
@@ -358,7 +352,7 @@ def test_a_program_that_starts_again_with_its_body_needs_no_notice() -> None:
     loop, program = with_program()
     program.enter(ProgramState.WAITING, "the program starts again once the body is up")
     loop.robot_leaves()
-    assert not status_of(loop)
+    assert not last(loop).controller
     loop.loop.arm()
     notice = "no controller runs: the program starts again once the body is up"
     assert loop.observer.notices == [notice]
@@ -366,7 +360,7 @@ def test_a_program_that_starts_again_with_its_body_needs_no_notice() -> None:
     loop.run(200)
     assert loop.observer.notices == [notice]
     program.enter(ProgramState.RUNNING, "")
-    assert status_of(loop)
+    assert last(loop).controller
 
 
 def test_the_start_does_not_count_as_a_replug(tmp_path: Path) -> None:

@@ -461,41 +461,36 @@ async def test_the_name_of_a_robot_is_found_without_those_of_all_devices(tmp_pat
     assert len(named) == COMPARED
 
 
-@pytest.mark.parametrize("request_", [Find("part", ["none"]), Watch(names=["none"])])
-async def test_many_names_are_compared_in_turns(tmp_path: Path, request_: Request[Any]) -> None:
+@pytest.mark.parametrize(
+    ("request_", "a_turn"),
+    [(Find("part", ["none"]), COMPARED), (Watch(names=["none"]), COMPARED), (Report(), TOGETHER)],
+)
+async def test_many_names_are_compared_and_a_long_answer_is_made_in_turns(
+    tmp_path: Path, request_: Request[Any], a_turn: int
+) -> None:
     turn, turns = 0, Counter[int]()
 
-    def parts() -> Iterator[str]:
-        for name in range(5 * COMPARED):
+    def names() -> Iterator[str]:
+        for number in range(5 * a_turn):
             turns[turn] += 1
-            yield str(name)
+            yield str(number)
 
-    async with watched(tmp_path, parts=parts) as (reader, writer):
+    def report() -> dict[str, Any]:
+        return cast(dict[str, Any], ((name, name) for name in names()))
+
+    async with watched(tmp_path, report, names) as (reader, writer):
         writer.write(line_of(request_))
-        answer = asyncio.ensure_future(reader.readline())
-        while not answer.done():
+        line = asyncio.ensure_future(reader.readline())
+        while not line.done():
             turn += 1
             await asyncio.sleep(0)
-        assert "known here: 0, 1" in json.loads(await answer).get("error", "known here: 0, 1")
-    assert [*turns.values()] == [COMPARED] * 5
-
-
-async def test_a_long_answer_is_written_in_turns(tmp_path: Path) -> None:
-    turn, turns = 0, Counter[int]()
-
-    def values() -> Iterator[tuple[str, Any]]:
-        for name in range(5 * TOGETHER):
-            turns[turn] += 1
-            yield str(name), name
-
-    async with watched(tmp_path, lambda: cast(dict[str, Any], values())) as (reader, writer):
-        writer.write(line_of(Report()))
-        answer = asyncio.ensure_future(reader.readline())
-        while not answer.done():
-            turn += 1
-            await asyncio.sleep(0)
-        assert json.loads(await answer)["report"] == {str(n): n for n in range(5 * TOGETHER)}
-    assert max(turns.values()) == TOGETHER
+        answer = json.loads(await line)
+    if a_turn == COMPARED:
+        assert "known here: 0, 1" in answer.get("error", "known here: 0, 1")
+        assert [*turns.values()] == [COMPARED] * 5
+    else:
+        assert answer["report"] == {str(n): str(n) for n in range(5 * TOGETHER)}
+        assert max(turns.values()) == TOGETHER
 
 
 async def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
