@@ -17,7 +17,7 @@ from hilgw.testing.sim import wait_until
 from tests.config.cases import install
 from tests.docs.reading import pages
 from tests.e2e.running import Gateway, patient, report_in, run, run_program
-from tests.engine.robot.stepped_gateway import MS, SteppedGateway
+from tests.engine.robot.stepped import MS, SteppedGateway
 
 PAGE = pages("controllers", "python-api")
 FILES = dict(re.findall(r"```\w+ file=(\S+)\n(.*?)```", PAGE, re.DOTALL))
