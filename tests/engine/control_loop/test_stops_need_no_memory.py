@@ -199,7 +199,7 @@ def test_a_stop_right_before_a_servo_is_lost_is_not_taken_for_confirmed() -> Non
 
 
 @pytest.mark.parametrize("kind", ["dynamixel", "feetech"])
-def test_a_command_after_the_stop_is_no_doubt_of_it(kind: str) -> None:
+def test_a_command_after_the_stop_leaves_it_confirmed(kind: str) -> None:
     robot = OnMock(kind, simulated=False, armed=True, latch=False).start()
     robot.drive()
     robot.disarm()
@@ -359,7 +359,7 @@ def end_of_run(robot: OnMock, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]
 
 
 @pytest.mark.parametrize("is_cut", [False, True])
-def test_a_run_that_ends_without_the_answer_to_its_stop_says_so(
+def test_a_run_reports_a_stop_without_the_awaited_answer(
     monkeypatch: pytest.MonkeyPatch, is_cut: bool
 ) -> None:
     settings = replace(declared("epuck").settings_with(), silence_s=5)  # not lost before
@@ -373,7 +373,7 @@ def test_a_run_that_ends_without_the_answer_to_its_stop_says_so(
 
 
 @pytest.mark.parametrize("latch", [False, True])
-def test_a_command_that_finds_the_robot_gone_is_no_motion_after_the_stop(latch: bool) -> None:
+def test_a_command_that_finds_the_robot_gone_does_not_undo_the_stop(latch: bool) -> None:
     """An answer is late, and the event loop, too: the session notices it at the command."""
     robot = OnMock("create2", simulated=False, armed=True, latch=latch).start()
     robot.drive()
