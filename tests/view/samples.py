@@ -1,6 +1,7 @@
 """An event of each kind, made of the types of its fields: a new kind needs no line here; and
 recordings of events."""
 
+from copy import deepcopy
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -43,7 +44,7 @@ def sample(kind: str, **keys: Any) -> dict[str, Any]:
     hints = hints_of(CLASSES[kind])  # type: ignore[arg-type]  # a class is hashable
     made = {key: _value(key, hints[key]) for key in FIELDS.get(CLASSES[kind], hints)}
     times = {"mono_ns": 2 * 10**9, "wall_s": 1002.0, "time_ns": 2 * 10**9}
-    return {"event": kind, **made, **MORE.get(kind, {}), **times, **keys}
+    return {"event": kind, **made, **deepcopy(MORE.get(kind, {})), **times, **keys}
 
 
 def _value(key: str, hint: Any) -> Any:
