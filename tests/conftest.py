@@ -21,7 +21,7 @@ from hypothesis.strategies import none
 
 from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.engine.event_loop.scheduler import Timer
-from hilgw.protocols.gateway import paths
+from hilgw.protocols.gateway import messages
 from hilgw.testing.sim import Clock, SimEventLoop
 from tests.cases import part_of
 
@@ -121,8 +121,8 @@ def apart() -> Iterator[None]:
     """No gateway of this user is found, and none of a test is left where other tests look."""
     with tempfile.TemporaryDirectory(prefix="hilgw-") as folder, pytest.MonkeyPatch.context() as to:
         (Path(folder) / "run").mkdir(mode=0o700)
-        to.setattr(paths, "SHARED", Path(folder))
-        to.setattr(paths, "SESSIONS", Path(folder, "sessions"))
+        to.setattr(messages, "SHARED", Path(folder))
+        to.setattr(messages, "SESSIONS", Path(folder, "sessions"))
         to.setenv("XDG_RUNTIME_DIR", f"{folder}/run")
         yield
 
@@ -180,7 +180,7 @@ def take_fewer_examples(items: Sequence[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """`tools/test --fast` has fewer frames, too: of these, many come after all buffers are full."""
     take_fewer_examples(session.items)
-    if rules := sys.modules.get("hilgw.testing.conformance.trouble_rules"):
+    if rules := sys.modules.get("hilgw.testing.conformance.simulated_rules"):
         vars(rules)["FRAMES"] = min(rules.FRAMES, part_of(rules.FRAMES))
 
 

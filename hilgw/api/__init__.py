@@ -9,12 +9,12 @@ NotImplementedError when they are used.
 from hilgw.api.ansi_codes import AnsiCodes
 from hilgw.api.devices.actuators import LED, Brake, Motor
 from hilgw.api.devices.base import Device, Sensor
-from hilgw.api.devices.cameras import Camera
 from hilgw.api.devices.inputs import Joystick, Keyboard, Mouse, MouseState
 from hilgw.api.devices.packets import Emitter, Receiver
 from hilgw.api.devices.sensors import (
     GPS,
     Accelerometer,
+    Camera,
     Compass,
     DistanceSensor,
     Gyro,

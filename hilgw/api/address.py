@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from hilgw.errors import PeerError
-from hilgw.protocols.webots.address import DEFAULT_PORT, EXTERN, URL, instances_of, socket_path
+from hilgw.protocols.webots.handshake import DEFAULT_PORT, EXTERN, URL, instances_of, socket_path
 
 _FIX = "write tcp://HOST:PORT/ROBOT, tls://HOST:PORT/ROBOT or ipc://INSTANCE/ROBOT"
 

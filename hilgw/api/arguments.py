@@ -1,9 +1,27 @@
-"""Checks of arguments: they reject what Webots' ctypes binding rejects."""
+"""Checks of arguments, which reject what Webots' ctypes binding rejects; and lines for people."""
 
 import math
 import operator
+import sys
 
-from hilgw.api._errors import report
+
+def report(text: str) -> None:
+    """Print an error: Webots' functions report a wrong argument, and raise nothing."""
+    print(f"Error: {text}", file=sys.stderr, flush=True)
+
+
+def report_disabled(getter: str, enable: str) -> None:
+    """Report that the program reads a disabled device.
+
+    `getter` and `enable` are functions of Webots' C API.
+    """
+    report(f"wb_{getter}() called for a disabled device! Please use: wb_{enable}().")
+
+
+def deprecated(old: str, new: str) -> None:
+    """Print that another function replaces this one."""
+    print(f"DEPRECATION: {old} is deprecated, please use {new} instead.", file=sys.stderr)
+
 
 LARGEST_PERIOD = 2**16 - 1
 

@@ -13,10 +13,9 @@ from ipaddress import ip_address
 
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.errors import PeerError
-from hilgw.protocols.webots.address import TOKEN
 from hilgw.protocols.webots.answers import Answer, AnswerReader
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import (
+    TOKEN,
     Acknowledgement,
     Forbidden,
     decode_acknowledgement,
@@ -26,6 +25,7 @@ from hilgw.protocols.webots.handshake import (
     without_mock,
 )
 from hilgw.protocols.webots.requests import LEAVE
+from hilgw.protocols.webots.wire import ProtocolError
 
 RETRY_S = 1.0
 RETRIES = 50

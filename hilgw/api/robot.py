@@ -5,17 +5,23 @@ import sys
 from typing import Any, ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import report, report_disabled
-from hilgw.api.arguments import integer, period, text as text_of
+from hilgw.api.arguments import (
+    deprecated,
+    integer,
+    period,
+    report,
+    report_disabled,
+    text as text_of,
+)
 from hilgw.api.connection import Closed, connect
 from hilgw.api.devices.actuators import LED, Brake, Motor
 from hilgw.api.devices.base import Device
-from hilgw.api.devices.cameras import Camera
 from hilgw.api.devices.inputs import Joystick, Keyboard, Mouse
 from hilgw.api.devices.packets import Emitter, Receiver
 from hilgw.api.devices.sensors import (
     GPS,
     Accelerometer,
+    Camera,
     Compass,
     DistanceSensor,
     Gyro,
@@ -25,10 +31,10 @@ from hilgw.api.devices.sensors import (
     TouchSensor,
 )
 from hilgw.api.exec_watch import has_robot, has_stepped
-from hilgw.api.old_names import OldNames
 from hilgw.api.session import Session, fail
+from hilgw.devices import nodes
 from hilgw.errors import HilgwError, PeerError, nearest, quoted
-from hilgw.protocols.gateway.paths import CONTROL
+from hilgw.protocols.gateway.messages import CONTROL
 from hilgw.protocols.webots.requests import uneven_step
 from hilgw.protocols.webots.robot_messages import (
     BatterySamplingPeriod,
@@ -37,6 +43,75 @@ from hilgw.protocols.webots.robot_messages import (
     WaitForUserInput,
     WwiMessage,
 )
+
+DEVICES = """Accelerometer Altimeter Brake Camera Compass Connector Display DistanceSensor Emitter
+GPS Gyro InertialUnit LED Lidar LightSensor Motor Pen PositionSensor Radar RangeFinder Receiver
+Servo Skin Speaker TouchSensor"""
+KEYS = """END HOME LEFT UP RIGHT DOWN PAGEUP PAGEDOWN NUMPAD_HOME NUMPAD_LEFT NUMPAD_UP NUMPAD_RIGHT
+NUMPAD_DOWN NUMPAD_END KEY SHIFT CONTROL ALT"""
+
+
+class OldNames:
+    """Old functions, which print once what to use instead.
+
+    KEYBOARD_...: the constants of Keyboard.
+    """
+
+    def getData(self: Any) -> str:
+        deprecated("Robot.getData", "Robot.getCustomData")
+        return str(self.custom_data)
+
+    def setData(self: Any, data: str) -> None:
+        deprecated("Robot.setData", "Robot.setCustomData")
+        self.custom_data = data
+
+    def getType(self: Any) -> int:
+        """Return the node number of Robot in this version of Webots."""
+        deprecated("Robot.getType", "Robot.getSupervisor")
+        return nodes.number(self._session.version, "ROBOT")
+
+    def getControllerName(self: Any) -> str:
+        """Return the field `controller`: <extern> for a program that hilgw did not start."""
+        deprecated("Robot.getControllerName", "sys.argv[0]")
+        return str(self._session.configuration.controller)
+
+    def getControllerArguments(self: Any) -> str:
+        """Return the arguments of this program, with spaces between them."""
+        deprecated("Robot.getControllerArguments", "sys.argv[1:]")
+        return " ".join(sys.argv[1:])
+
+    def keyboardEnable(self: Any, ms: int) -> None:
+        deprecated("Robot.keyboardEnable", "Keyboard.enable")
+        self.keyboard.enable(ms)
+
+    def keyboardDisable(self: Any) -> None:
+        deprecated("Robot.keyboardDisable", "Keyboard.disable")
+        self.keyboard.disable()
+
+    def keyboardGetKey(self: Any) -> int:
+        """Return the next key; 0 if there is none, where Keyboard.getKey returns -1."""
+        deprecated("Robot.keyboardGetKey", "Keyboard.getKey")
+        return max(0, int(self.keyboard.getKey()))
+
+    def getBatterySamplingPeriod(self: Any) -> int:
+        deprecated("Robot.getBatterySamplingPeriod", "Robot.batterySensorGetSamplingPeriod")
+        return int(self.battery_sensor_sampling_period)
+
+
+def _getter(name: str) -> Any:
+    def get(self: Any, name_: str) -> Any:
+        deprecated(f"Robot.get{name}", "Robot.getDevice")
+        return self.getDevice(name_)
+
+    get.__name__ = f"get{name}"
+    return get
+
+
+for _name in DEVICES.split():
+    setattr(OldNames, f"get{_name}", _getter(_name))
+for _name in KEYS.split():
+    setattr(OldNames, f"KEYBOARD_{_name}", getattr(Keyboard, _name))
+
 
 SIMULATION, REMOTE = "simulation", "remote"
 

@@ -2,23 +2,23 @@
 
 import atexit
 import os
+import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import Any
+from types import FrameType, TracebackType
+from typing import Any, NoReturn
 
-from hilgw.api._errors import report
+from hilgw.api.arguments import report
 from hilgw.api.connection import Closed, Connection
 from hilgw.api.devices.states import STATES, CameraState, EmitterState, State
-from hilgw.api.interrupts import Interrupts
 from hilgw.client.gateway import Gateway, gateway_of_controller
 from hilgw.errors import PeerError
-from hilgw.protocols.gateway.paths import CONTROL
+from hilgw.protocols.gateway.messages import CONTROL
 from hilgw.protocols.webots.answers import IMMEDIATE, Answer
 from hilgw.protocols.webots.codec import NEWEST, Codec, Command
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import KINDS, ROBOT_TAG
 from hilgw.protocols.webots.handshake import without_mock
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
@@ -40,6 +40,78 @@ from hilgw.protocols.webots.robot_messages import (
     UserInputEvent,
     WwiMessage,
 )
+from hilgw.protocols.webots.wire import ProtocolError
+
+
+class Interrupts:
+    """Blocks of `with` that delay Ctrl-C until their end, or until a second Ctrl-C.
+
+    The wait lasts as long as `wait` does, which returns False if nothing came. Blocks may be
+    nested. They act only if Python's own handler is set, and in the main thread, which gets the
+    signal.
+    """
+
+    def __init__(self, wait: Callable[[], bool]) -> None:
+        self._wait = wait
+        self._depth = 0
+        self._pending = False
+        self._raised: BaseException | None = None
+
+    def begin(self) -> None:
+        """Replace Python's handler; a thread, which gets no signals, has none to replace."""
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            with suppress(ValueError):
+                signal.signal(signal.SIGINT, self._interrupt)
+                sys.excepthook, self._hook = self._quietly, sys.excepthook
+
+    def end(self) -> None:
+        """Set Python's handler again.
+
+        An exception on its way stays without a traceback.
+        """
+        if signal.getsignal(signal.SIGINT) == self._interrupt:
+            with suppress(ValueError):
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._raised is None and sys.excepthook == self._quietly:
+            sys.excepthook = self._hook
+
+    def __enter__(self) -> None:
+        self._depth += _gets_signals()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._depth -= _gets_signals()
+        if self._pending and not self._depth:
+            self._pending = False
+            if error is None:
+                self._raise()
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if not self._depth:
+            signal.default_int_handler(number, frame)
+        first, self._pending = not self._pending, True
+        if not (first and self._wait()):
+            self._pending = False
+            self._raise()
+
+    def _raise(self) -> NoReturn:
+        self._raised = KeyboardInterrupt()
+        raise self._raised
+
+    def _quietly(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if error is not self._raised:
+            self._hook(kind, error, trace)
+
+
+def _gets_signals() -> bool:
+    return threading.get_ident() == threading.main_thread().ident
+
 
 ENDED = -1
 CLOSING_S = 1.0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hilgw.bodies.base import Body, current
+from hilgw.config.model import PartConfig, RobotConfig
 from hilgw.config.queries import (
     forwarding_of,
     is_mocked,
@@ -19,14 +21,14 @@ from hilgw.config.queries import (
 )
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
+from hilgw.controllers.base import PeerController
 from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
 from hilgw.devices.steps import StepClock
-from hilgw.engine.control_loop.bodies.forwarder import Forwarder
-from hilgw.engine.control_loop.context import LoopContext
-from hilgw.engine.control_loop.devices.radios import Radios
+from hilgw.engine.control_loop.devices.radios import Forwarder, Radios
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.parts import (
     LoopBody,
+    LoopContext,
     LoopController,
     RemoteBody,
     no_body,
@@ -35,23 +37,19 @@ from hilgw.engine.control_loop.parts import (
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.servers.controller_port import TcpServer
 from hilgw.engine.control_loop.stepping import StepGrid, Stepping
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.robot.schedule import Schedule
+from hilgw.engine.station.line import LinePacer
 from hilgw.engine.supervisor import Supervisor
 from hilgw.framing import create
 from hilgw.plugins import BODIES, CONTROLLERS, load
 from hilgw.settings import MockSpec
+from hilgw.transports.base import LineSettings
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hilgw.assemble.network import NetworkPorts
     from hilgw.assemble.ports import PlaceMock
     from hilgw.assemble.stepped import SteppedAssembly
-    from hilgw.config.model import PartConfig, RobotConfig
-    from hilgw.controllers.base import PeerController
-    from hilgw.engine.robot.schedule import Schedule
-    from hilgw.transports.base import LineSettings
 
 AnyBody = TypeVar("AnyBody", bound=LoopBody)
 

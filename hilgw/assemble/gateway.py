@@ -28,24 +28,22 @@ from hilgw.config.queries import (
     stepped_of,
 )
 from hilgw.config.scene import address_of, air_of, mount_of, pose_of, read_motion
-from hilgw.control.stop_frame import UNGUARDED
-from hilgw.devices.emitter import Emitter
+from hilgw.control.declared import UNGUARDED
 from hilgw.devices.fields import BROADCAST, UNLIMITED, EmitterFields, ReceiverFields
 from hilgw.devices.nodes import upright_axis
 from hilgw.devices.properties import node_of
-from hilgw.devices.receiver import Receiver
+from hilgw.devices.radios import Emitter, Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer, Observers
 from hilgw.engine.reporting.statistics import StationStatistics
-from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
-from hilgw.engine.robot.robot import Robot
+from hilgw.engine.robot.ports import EmitterPort, ReceiverPort, Robot
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
-from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
-from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.simulated.pace import SimulatedClock
+from hilgw.engine.station.line import ReceiveFilter
 from hilgw.engine.station.station import Station
 from hilgw.engine.station.station_watch import StationTraffic
 from hilgw.engine.supervisor import Supervisor
@@ -92,7 +90,7 @@ def build(
     scene = Scene(medium, timer, upright_axis(config.release), schedule, observer)
     mocap = None
     if config.medium.mocap is not None:
-        from hilgw.engine.mocap import Mocap
+        from hilgw.engine.scene import Mocap
 
         mocap = Mocap(address_of(config.medium.mocap.listen), scene, observer)
     gateway = Gateway(timer, medium, scene, observer, paced, mocap, config.guardian_ms)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hilgw.assemble.ports import PlaceMock, Ports
+from hilgw.config.model import AccessConfig, GatewayConfig
 from hilgw.config.queries import REAL_TIME, is_local, is_mocked
 from hilgw.engine.lines import Port
 from hilgw.engine.listening import Listening
+from hilgw.settings import MockSpec
+from hilgw.transports.base import Transport
 from hilgw.transports.stream import WRITE_LIMIT_BYTES
 from hilgw.transports.tcp.address import parse_address
 from hilgw.transports.tcp.device import Connect, TcpClientDevice, TcpListenerDevice, TcpServerDevice
@@ -17,13 +21,9 @@ from hilgw.transports.tcp.stream import connect_tcp
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Sequence
 
-    from hilgw.config.model import AccessConfig, GatewayConfig
     from hilgw.engine.gateway import Gateway
     from hilgw.security.access import TokenCheck
-    from hilgw.settings import MockSpec
-    from hilgw.transports.base import Transport
 
 LOOPBACK = "127.0.0.1"
 RETRY_S = 1.0  # of a mock that connects

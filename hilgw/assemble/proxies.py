@@ -9,9 +9,8 @@ from hilgw.config.model import RobotConfig
 from hilgw.config.queries import is_mocked, proxy_of, world_name
 from hilgw.controllers.base import ProxyController
 from hilgw.engine.lines import Port
-from hilgw.engine.proxy.connection import WRITE_LIMIT_BYTES
 from hilgw.engine.proxy.robot import ProxiedRobot
-from hilgw.engine.proxy.server import ProxyServer
+from hilgw.engine.proxy.server import WRITE_LIMIT_BYTES, ProxyServer
 from hilgw.transports.base import DeviceSide
 from hilgw.transports.tcp.address import parse_address
 

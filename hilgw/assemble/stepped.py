@@ -21,9 +21,13 @@ from hilgw.engine.control_loop.servers.webots_socket import LocalSocket, PluginS
 from hilgw.engine.listening import Listening
 from hilgw.engine.processes.processes import Child, Program
 from hilgw.plugins import CONTROLLERS, load
-from hilgw.protocols.webots.address import program_environment
 from hilgw.protocols.webots.answers import comparable
-from hilgw.protocols.webots.handshake import Acknowledgement, encode_hello, without_mock
+from hilgw.protocols.webots.handshake import (
+    Acknowledgement,
+    encode_hello,
+    program_environment,
+    without_mock,
+)
 from hilgw.reasons import RequestRefused
 from hilgw.security.access import Access, TokenCheck
 from hilgw.transports.tcp.address import parse_address

@@ -6,26 +6,25 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from hilgw.control.events import (
+    Command,
+    DeviceSettings,
+    Event,
+    Outcome,
+    PacketOut,
+    StopPlan,
+    StopReason,
+)
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.safety import MotorMode
 from hilgw.control.session import LinkSession
-from hilgw.control.stop import StopPlan
+from hilgw.devices.properties import DeviceFields
 from hilgw.errors import ConfigError
+from hilgw.settings import MockSpec, Problem
 
 if TYPE_CHECKING:
-    from hilgw.control.events import (
-        Command,
-        DeviceSettings,
-        Event,
-        Outcome,
-        PacketOut,
-        StopReason,
-    )
-    from hilgw.control.line_load import LineLoad
-    from hilgw.control.stop_frame import StopFrame
-    from hilgw.devices.properties import DeviceFields
+    from hilgw.control.declared import LineLoad, StopFrame
     from hilgw.framing.base import Framing
-    from hilgw.settings import MockSpec, Problem
 
 
 class BodySession(LinkSession, Protocol):

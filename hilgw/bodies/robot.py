@@ -3,9 +3,8 @@
 The settings and the session of a robot on a serial line, and of one with two wheels.
 """
 
-from hilgw.bodies._common.body import SerialRobot, device_problems
 from hilgw.bodies._common.session import Phase, RobotSession
-from hilgw.bodies._common.settings import RobotSettings, numbered
+from hilgw.bodies._common.settings import RobotSettings, SerialRobot, device_problems, numbered
 from hilgw.bodies._common.wheels import WheeledSession
 
 __all__ = [

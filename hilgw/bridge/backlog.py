@@ -4,8 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from hilgw.transports.base import Scheduler
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Scheduler, Wakeup
 
 # Bytes of a client that is gone become late commands when the device accepts nothing for this time.
 STALE_NS = 2_000_000_000

@@ -15,8 +15,7 @@ from hilgw.bridge.rfc2217 import Rfc2217Stream
 from hilgw.errors import PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.protocols.rfc2217 import begins_with_negotiation
-from hilgw.transports.base import Scheduler, Transport
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Scheduler, Transport, Wakeup
 
 WriterRule = Literal["first", "last", "all"]
 MAX_CLIENTS = 64

@@ -8,8 +8,7 @@ from typing import Any
 from hilgw.errors import FrameError
 from hilgw.framing.base import Framing
 from hilgw.reasons import DroppedReason
-from hilgw.transports.base import Scheduler
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Scheduler, Wakeup
 
 
 class BridgeDropped(DroppedReason):

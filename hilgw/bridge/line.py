@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hilgw.errors import PortError
-from hilgw.transports.base import LineSettings, ModemState, Scheduler, Transport
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import LineSettings, ModemState, Scheduler, Transport, Wakeup
 
 MODEM_PERIOD_NS = 100_000_000
 BREAK_NS = 250_000_000  # the usual length of a break

@@ -9,7 +9,7 @@ from hilgw.engine.supervisor import PortListener
 from hilgw.errors import PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.transports.base import LineSettings, Scheduler, Transport
-from hilgw.transports.virtual.pacing import PacedLine
+from hilgw.transports.virtual.pipe import PacedLine
 
 # With more unsent bytes than this, writers are paused until all are sent.
 HIGH_WATER_BYTES = 65536

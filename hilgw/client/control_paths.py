@@ -1,6 +1,6 @@
 """The control sockets of this user's gateways, and which of them are live.
 
-Their folders are in `hilgw.protocols.gateway.paths`.
+Their folders are in `hilgw.protocols.gateway.messages`.
 """
 
 import os
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hilgw.errors import HilgwError, PeerError, printable
-from hilgw.protocols.gateway import paths
-from hilgw.protocols.gateway.paths import (
+from hilgw.protocols.gateway import messages
+from hilgw.protocols.gateway.messages import (
     GATEWAY,
     LOOK,
     folders,
@@ -69,7 +69,7 @@ def none_found(*, everywhere: bool) -> PeerError:
         f"{shared}*" if each.parent == shared.parent else str(each)
         for each in _places(everywhere=everywhere)
     ]
-    looked = ", ".join(dict.fromkeys([*places, f"{paths.SERVICES}/*"]))
+    looked = ", ".join(dict.fromkeys([*places, f"{messages.SERVICES}/*"]))
     fix = "start one with hilgw --config FILE"
     if other := next(filter(is_live, control_sockets(on_problem=lambda _: None)), None):
         fix = f"one that another shell started is at {other}: name it with --control"
@@ -101,7 +101,7 @@ def is_live(path: Path) -> bool:
     """Return True if a program listens on this socket, to which a connection is made."""
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
-        return paths.is_live(path, probe.connect)
+        return messages.is_live(path, probe.connect)
 
 
 def program_at(path: Path) -> str:

@@ -8,7 +8,7 @@ from hilgw.client.connection import ask
 from hilgw.client.control_paths import live_sockets, none_found
 from hilgw.errors import PeerError, UsageError, printable
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.paths import LOOK
+from hilgw.protocols.gateway.messages import LOOK
 
 ASK_ALL_S = 1.0  # for the answer of each gateway, where all are asked at the same time
 T = TypeVar("T")

@@ -34,8 +34,7 @@ from hilgw.client.control_socket import config_of, find_gateway, in_parallel, la
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.forms import decode, hints_of
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.messages import VersionError
-from hilgw.protocols.gateway.paths import LOOK
+from hilgw.protocols.gateway.messages import LOOK, VersionError
 from hilgw.protocols.gateway.requests import Request, RobotState, Row, answer_of
 
 ANSWER_S = 5.0  # of a gateway that is selected: no other waits for it

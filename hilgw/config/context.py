@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import WARNING, ConfigErrors, Diagnostic, Path, descend
+from hilgw.config.source.text import WARNING, ConfigErrors, Diagnostic, Path, descend
 from hilgw.errors import ConfigError, known_here, suggest
 from hilgw.settings import Problem
 

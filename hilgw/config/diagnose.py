@@ -8,10 +8,10 @@ from typing import Any
 from pydantic_core import ErrorDetails, ValidationError
 
 from hilgw.config.context import Context
-from hilgw.config.schema.unions import CHOICE
+from hilgw.config.schema.models import CHOICE
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import Diagnostic, Path, descend
 from hilgw.config.source.syntax import NO_COLON, without_space
+from hilgw.config.source.text import Diagnostic, Path, descend
 from hilgw.devices.properties import NOT_CARRIED
 from hilgw.errors import quoted, suggest
 

@@ -16,8 +16,7 @@ from hilgw.config.paths import in_folder
 from hilgw.config.replays import ReplayOptions
 from hilgw.config.schema.file import file_validator
 from hilgw.config.source.document import Document, compose
-from hilgw.config.source.positions import ConfigErrors, Diagnostic, Position
-from hilgw.config.source.text import check_text, read_text
+from hilgw.config.source.text import ConfigErrors, Diagnostic, Position, check_text, read_text
 
 Check = Callable[[Inspection], None]
 

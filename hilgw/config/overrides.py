@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hilgw.config.source.document import Document, compose
-from hilgw.config.source.positions import Diagnostic, Path, Position, descend, spell
-from hilgw.config.source.text import NOT_TEXT
+from hilgw.config.source.text import NOT_TEXT, Diagnostic, Path, Position, descend, spell
 from hilgw.errors import quoted, suggest
 
 _STEP = re.compile(r"""\.?(?:"([^"]*)"|\[([0-9]{1,6})\]|([^.\["=]+))""")

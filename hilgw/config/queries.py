@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hilgw.adapters.base import UsbId
     from hilgw.bodies.base import Body
     from hilgw.config.context import Inspection
-    from hilgw.config.source.positions import Path
+    from hilgw.config.source.text import Path
 
     Source = GatewayConfig | Inspection  # a configuration, or a file that may have errors
 

@@ -11,7 +11,7 @@ from hilgw.config.model import Backend, GatewayConfig
 from hilgw.config.overrides import put
 from hilgw.config.queries import BODY_KEYS, is_mocked, part_name
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import Diagnostic, Path, Position
+from hilgw.config.source.text import Diagnostic, Path, Position
 from hilgw.controllers.base import Role
 from hilgw.errors import HilgwError, quoted, suggest
 from hilgw.records import record

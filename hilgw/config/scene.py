@@ -16,8 +16,7 @@ from hilgw.config.model import (
     Rotation,
     Vector,
 )
-from hilgw.config.source.positions import Path, descend
-from hilgw.config.source.text import MAX_BYTES
+from hilgw.config.source.text import MAX_BYTES, Path, descend
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, printable, quoted, suggest
 from hilgw.medium.motion import Circle, TimedPoses, Waypoints, read_timed_poses

@@ -15,6 +15,7 @@ import itertools
 import math
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from typing import TYPE_CHECKING, Any
 from hilgw.units import NS_PER_MS, ns_to_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from hilgw.devices.kinds import Quantity, Value
 
 Samples = deque[tuple[int, float]]

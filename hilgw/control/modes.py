@@ -6,12 +6,11 @@ hilgw's own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from hilgw.devices.kinds import Device
 
 

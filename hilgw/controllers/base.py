@@ -8,21 +8,20 @@ of a control loop; the other end is a body (`hilgw.bodies.base`).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from hilgw.control.session import LinkSession
 from hilgw.errors import ConfigError
+from hilgw.reasons import PacketRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from hilgw.control.events import Event, PacketIn
     from hilgw.devices.kinds import Device, Value
     from hilgw.framing.base import Framing
     from hilgw.medium.packet import Copy
-    from hilgw.reasons import PacketRefused
     from hilgw.settings import MockSpec, Problem
 
 

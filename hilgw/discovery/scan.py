@@ -22,9 +22,8 @@ from hilgw.adapters.base import (
     Write,
 )
 from hilgw.errors import HilgwError, MismatchError, PortError
-from hilgw.transports.base import LineSettings, Scheduler, Transport
+from hilgw.transports.base import LineSettings, Scheduler, Transport, Wakeup
 from hilgw.transports.serial.port import open_serial
-from hilgw.transports.wakeup import Wakeup
 
 PROBE_S = 12.0  # two guard times: a module in its factory state answers after them
 SEARCH_S = 30.0

@@ -3,51 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hilgw.adapters.base import RemoteAnswer
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
+from hilgw.devices.kinds import Device
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.guardian import START_NS
+from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Federated, Neighbour
 from hilgw.engine.observer import Direction, FrameEvent, Observers
 from hilgw.engine.recording.event_stream import Newest, placed, state_of
+from hilgw.engine.reporting.latency import Latency
 from hilgw.engine.reporting.parts import Parts, whole
-from hilgw.engine.reporting.port_history import PortHistory
-from hilgw.engine.robot.ports import EmitterPort
-from hilgw.engine.simulated.clock import SimulatedClock
-from hilgw.engine.simulated.pace import Hold, Holds, SpeedMeter
-from hilgw.engine.station.frame_tap import FrameTap, OnFrame
+from hilgw.engine.reporting.statistics import PortHistory
+from hilgw.engine.robot.ports import EmitterPort, Robot
+from hilgw.engine.simulated.event_loop import PacedLoop
+from hilgw.engine.simulated.pace import Hold, Holds, SimulatedClock, SpeedMeter
+from hilgw.engine.station.line import FrameTap, OnFrame
 from hilgw.engine.station.station_watch import StationWatches
+from hilgw.engine.supervisor import ObservedPort
 from hilgw.errors import AdapterError, HilgwError, PeerError, suggest
 from hilgw.events.kinds import Armed, Cell, Mode, Port, Stopped
 from hilgw.events.wire import link
+from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
+from hilgw.medium.pose import Pose
 from hilgw.reasons import RejectedReason
+from hilgw.transports.base import Scheduler
 from hilgw.units import ns_to_s, s_to_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from hilgw.adapters.base import RemoteAnswer
-    from hilgw.devices.kinds import Device
-    from hilgw.engine.event_loop.scheduler import Timer
     from hilgw.engine.listening import Listening
-    from hilgw.engine.mocap import Mocap
     from hilgw.engine.mock_host import MockHost
     from hilgw.engine.processes.processes import Child
-    from hilgw.engine.reporting.latency import Latency
-    from hilgw.engine.robot.robot import Robot
-    from hilgw.engine.scene import Scene
-    from hilgw.engine.simulated.event_loop import PacedLoop
+    from hilgw.engine.scene import Mocap, Scene
     from hilgw.engine.station.station import Station
-    from hilgw.engine.supervisor import ObservedPort
-    from hilgw.medium.medium import Medium
-    from hilgw.medium.pose import Pose
     from hilgw.record.replay import Replay
-    from hilgw.transports.base import Scheduler
 
 STOP_S = 1.5  # the longest wait for ports to close
 REPORT_VERSION = 1  # of the form of the report

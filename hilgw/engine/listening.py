@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hilgw.errors import PortError
@@ -15,7 +16,6 @@ from hilgw.transports.tcp.listener import (
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Sequence
 
     from hilgw.engine.control_loop.servers.webots_handshake import TokenCheck
 

@@ -13,8 +13,8 @@ from hilgw.transports.base import (
     ListenerSide,
     Observable,
     Scheduler,
+    Wakeup,
 )
-from hilgw.transports.wakeup import Wakeup
 from hilgw.units import NS_PER_MS, earliest
 
 STEPS = 10_000  # deadlines in one turn of the event loop

@@ -1,10 +1,10 @@
 """Time to act: at an event that is about to come."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Callable
 
 
 @runtime_checkable

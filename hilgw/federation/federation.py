@@ -5,33 +5,31 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from hilgw.config.model import FederationConfig
+from hilgw.engine.gateway import Gateway
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import State
 from hilgw.errors import PortError
 from hilgw.federation import wire
 from hilgw.federation.incoming import Incoming, Refusing
 from hilgw.federation.member import Member
-from hilgw.federation.network import NAME, NetworkView
+from hilgw.federation.network import NAME, NetworkView, OwnState
 from hilgw.federation.outgoing import Outgoing
-from hilgw.federation.own_state import OwnState
 from hilgw.federation.refused import TLS, refusal
 from hilgw.federation.roster import Namesakes, Roster
 from hilgw.federation.session import Query, ZenohSession
 from hilgw.federation.shared import SharedAirs, SharedPoses
 from hilgw.reasons import PacketRefused
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Wakeup
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import zenoh
 
-    from hilgw.config.model import FederationConfig
-    from hilgw.engine.gateway import Gateway
 
 TICK_NS = 100 * NS_PER_MS
 IDLE_NS = NS_PER_S  # between two queries of a link where no packet waits to be confirmed

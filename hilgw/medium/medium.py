@@ -14,8 +14,9 @@ from typing import Protocol
 from hilgw.devices.fields import CHANNEL_MAX
 from hilgw.devices.nodes import cone_axis, upright_axis
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener, Listeners
-from hilgw.medium.matching import (
+from hilgw.medium.listeners import (
+    Listener,
+    Listeners,
     OutOfRange,
     direction,
     exclusion,

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hilgw.testing.conformance import AdapterConformance
     from hilgw.testing.conformance.bodies import BodyConformance
-    from hilgw.testing.conformance.broken_rule import BrokenRule
-    from hilgw.testing.conformance.subject import Vector
+    from hilgw.testing.conformance.subject import BrokenRule, Vector
 
 __all__ = ["AdapterConformance", "BodyConformance", "BrokenRule", "Vector"]
 
 _HOMES = {
     "AdapterConformance": "conformance",
     "BodyConformance": "conformance.bodies",
-    "BrokenRule": "conformance.broken_rule",
+    "BrokenRule": "conformance.subject",
     "Vector": "conformance.subject",
 }
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from hilgw.testing.fixtures.bench import Bench
     from hilgw.testing.fixtures.firmware import Firmware
     from hilgw.testing.fixtures.gateways import Gateways
-    from hilgw.testing.fixtures.mocks import AirOfTest, FirmwareMocks
-    from hilgw.testing.fixtures.ports import VirtualPorts
+    from hilgw.testing.fixtures.ports import AirOfTest, FirmwareMocks, VirtualPorts
 
 _BENCH = pytest.StashKey["Bench"]()
 

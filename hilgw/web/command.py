@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hilgw.cli.declaration import Command, Option
 
 if TYPE_CHECKING:
-    from hilgw.web.recorded import Recorded
+    from hilgw.web.sources import Recorded
 
 
 def _token(text: str) -> tuple[str, Path]:
@@ -85,9 +85,9 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _recorded(path: Path) -> "Recorded":
-    from hilgw.assemble.frames import decoders_of, with_frames
+    from hilgw.assemble.ports import decoders_of, with_frames
     from hilgw.record.recording import Recording
-    from hilgw.web.recorded import Recorded
+    from hilgw.web.sources import Recorded
 
     head = Recording(path).head
     return Recorded(path, with_frames=lambda each: with_frames(each, decoders_of(head, str(path))))

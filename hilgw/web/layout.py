@@ -13,12 +13,10 @@ from typing import Any
 from hilgw.security.access import Grant
 from hilgw.units import NS_PER_S, ns_to_s
 from hilgw.web.access import FORM
-from hilgw.web.actions import button
-from hilgw.web.content import content
-from hilgw.web.markup import element, joined
-from hilgw.web.page import Page, Site
+from hilgw.web.markup import content, element, joined
+from hilgw.web.page import Page, Site, button
 from hilgw.web.pages import overview, plots, recordings, robot, scene, traffic
-from hilgw.web.recorded import Recorded
+from hilgw.web.sources import Recorded
 
 SPEEDS = {0.25: "1/4 x", 1.0: "1 x", 4.0: "4 x", 16.0: "16 x"}
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")

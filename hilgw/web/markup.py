@@ -1,7 +1,9 @@
 """HTML of texts that others wrote: all that is not `Markup` is escaped, here and nowhere else."""
 
+import functools
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
 
 from hilgw.events.words import span
 
@@ -62,3 +64,24 @@ def plain_page(body: str) -> str:
         'content="light dark"><style>body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem}'
         "</style></head><body>" + body + "</body></html>"
     )
+
+
+def content() -> Any:
+    """Return an `ui.html` in which links, buttons, selections and the focus stay as it changes."""
+    return _kind()("")
+
+
+def scrolling(name: str) -> Any:
+    """Return an element with a name, for what may be wider than the screen."""
+    named = f'tabindex=0 role=region aria-label="{name}"'
+    return content().classes("scrolls").props(named)
+
+
+@functools.cache
+def _kind() -> Any:
+    from nicegui import ui  # slow to import, and an extra
+
+    class Content(ui.html, component="content.js"):
+        pass
+
+    return Content

@@ -1,7 +1,7 @@
 """All gateways, as the pages show them.
 
 They come in by `Bench.opened` and by the methods of `GatewayView`: from running gateways
-(`hilgw.web.live`), or from a recording.
+(`hilgw.web.sources`), or from a recording.
 """
 
 import threading

@@ -16,12 +16,10 @@ from hilgw.errors import PortError, UsageError
 from hilgw.security.access import read_token
 from hilgw.transports.tcp.address import is_loopback
 from hilgw.web.access import Guard, visitors_of
-from hilgw.web.live import Live
 from hilgw.web.model import Bench
 from hilgw.web.page import Site
-from hilgw.web.recorded import Recorded
-from hilgw.web.stop_answer import answer
-from hilgw.web.stop_server import StopProcess, tls_of
+from hilgw.web.sources import Live, Recorded
+from hilgw.web.stop_server import StopProcess, answer, tls_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

@@ -18,10 +18,9 @@ from hilgw.devices.properties import (
     blank_camera,
 )
 from hilgw.errors import ConfigError, printable, quoted
-from hilgw.worlds.fields import FROM_WORLD, settings_of
+from hilgw.worlds.fields import BODIES, FROM_WORLD, devices_of, settings_of
 from hilgw.worlds.frames import NO_ROTATION, Rotation, Vector
 from hilgw.worlds.nodes import Text, World, WorldNode
-from hilgw.worlds.protos import BODIES, devices_of
 from hilgw.worlds.survey import (
     NO_SCALE,
     Bounds,

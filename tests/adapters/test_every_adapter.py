@@ -9,7 +9,7 @@ from hilgw import framing, plugins
 from hilgw.adapters.base import Event, Failed, Notice, StationSettings, Transmission
 from hilgw.devices.fields import EmitterFields, ReceiverFields
 from hilgw.medium.packet import Packet
-from hilgw.protocols.text.steps import Step
+from hilgw.protocols.text.patterns import Step
 
 MS = 1_000_000
 TEXT = b"temp=20\r\n"

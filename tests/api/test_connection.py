@@ -17,10 +17,9 @@ from hilgw.api import connection
 from hilgw.api.address import LocalAddress, NotReady, TcpAddress, find
 from hilgw.api.connection import RETRIES, connect
 from hilgw.errors import PeerError
-from hilgw.protocols.webots.address import MODULE_FOLDER
 from hilgw.protocols.webots.answers import encode_answer
 from hilgw.protocols.webots.codec import Codec
-from hilgw.protocols.webots.handshake import Forbidden, encode_reason
+from hilgw.protocols.webots.handshake import MODULE_FOLDER, Forbidden, encode_reason
 from hilgw.protocols.webots.robot_messages import RobotConfiguration, Time
 from tests.e2e.running import HOST, free_port
 
@@ -54,7 +53,7 @@ def test_addresses_that_never_work(url: str) -> None:
 
 
 def test_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hilgw.protocols.webots.address.INSTANCES", tmp_path)
+    monkeypatch.setattr("hilgw.protocols.webots.handshake.INSTANCES", tmp_path)
     user = {"USER": "me"}
 
     def robots(instance: str, *names: str, age_s: int = 0) -> Path:

@@ -27,7 +27,7 @@ from hilgw.client import Gateway
 from hilgw.config.load import load_text
 from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.errors import PeerError
-from hilgw.protocols.gateway.paths import CONTROL
+from hilgw.protocols.gateway.messages import CONTROL
 from hilgw.protocols.webots import robot_messages
 from hilgw.protocols.webots.device_messages import EmitterConfiguration
 from hilgw.testing.sim import Recorder, until
@@ -456,7 +456,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="hw") as folder:
         monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
         monkeypatch.delenv(CONTROL, raising=False)
-        for place in ("protocols.webots.address", "engine.control_loop.servers.webots_socket"):
+        for place in ("protocols.webots.handshake", "engine.control_loop.servers.webots_socket"):
             monkeypatch.setattr(f"hilgw.{place}.INSTANCES", Path(folder) / "webots")
         yield Path(folder)
 

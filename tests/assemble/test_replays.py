@@ -8,13 +8,13 @@ from unittest.mock import patch
 
 import pytest
 
-from hilgw.assemble.frames import decoders_of, with_frames
 from hilgw.assemble.gateway import build
+from hilgw.assemble.ports import decoders_of, with_frames
 from hilgw.cli.main import main
 from hilgw.config.load import load_config
 from hilgw.config.replays import ReplayOptions
 from hilgw.config.shipped import found
-from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import ConfigErrors
 from hilgw.engine.observer import FrameEvent, Observer
 from hilgw.engine.recording import recorder
 from hilgw.engine.simulated.event_loop import PacedLoop

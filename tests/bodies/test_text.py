@@ -35,7 +35,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from hilgw.plugins import new_air
-from hilgw.protocols.text.steps import Step
+from hilgw.protocols.text.patterns import Step
 from tests.bodies.bench import GCODE, KHEPERA, LEFT, MS, BodyBench, commanded
 
 X, Y = "x motor", "y motor"

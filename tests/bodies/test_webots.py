@@ -18,12 +18,12 @@ from hilgw.control.events import (
     MotorPid,
     MotorSettings,
     ProtocolFailure,
+    StopPlan,
     StopReason,
     StopSent,
 )
 from hilgw.control.limits import check_command
 from hilgw.control.safety import MotorMode
-from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import PortError
 from tests.bodies.bench import MS, WebotsLine, body, commanded

@@ -25,7 +25,7 @@ from hilgw.cli.signals import ECHO_S, StopSignal
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.errors import ConfigError, UsageError
-from hilgw.protocols.gateway.paths import SERVICES
+from hilgw.protocols.gateway.messages import SERVICES
 from hilgw.testing.sim import DEADLINE_S, Clock, until
 from tests.bodies.bench import WebotsLine
 from tests.e2e.running import COMMAND, ROOT, environment, run_program, start

@@ -13,12 +13,12 @@ from hilgw.client import Gateway, arming
 from hilgw.client.control_paths import control_sockets, live_sockets
 from hilgw.engine.control_socket.listener import control_folder
 from hilgw.errors import HilgwError, PeerError
-from hilgw.protocols.gateway import paths
+from hilgw.protocols.gateway import messages
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from hilgw.view.gateway import UP
-from hilgw.web.live import Live
 from hilgw.web.model import Bench
-from hilgw.web.stop_answer import stop_all
+from hilgw.web.sources import Live
+from hilgw.web.stop_server import stop_all
 from tests.client.several import Running, frozen, running, with_robots
 
 Owned = Callable[[dict[Path, int]], None]
@@ -35,9 +35,9 @@ def shell(
     tmp_path = tmp_path_factory.mktemp("s")
     for name in ("own", "sessions", "tmp"):
         (tmp_path / name).mkdir(mode=0o700)
-    monkeypatch.setattr(paths, "SHARED", tmp_path / "tmp")
-    monkeypatch.setattr(paths, "SESSIONS", tmp_path / "sessions")
-    monkeypatch.setattr(paths, "SERVICES", tmp_path / "services")
+    monkeypatch.setattr(messages, "SHARED", tmp_path / "tmp")
+    monkeypatch.setattr(messages, "SESSIONS", tmp_path / "sessions")
+    monkeypatch.setattr(messages, "SERVICES", tmp_path / "services")
     monkeypatch.setattr(arming, "ASK_ALL_S", DEADLINE_S)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "own"))
     owned_by({tmp_path / "services": 0})
@@ -175,8 +175,8 @@ def test_an_own_folder_that_is_open_is_named_and_hides_no_other(
 def test_what_only_shows_is_found_in_its_own_shell(shell: Path) -> None:
     folder = made(shell / PLACES[0])
     with frozen(folder / "1.look"):
-        assert live_sockets(paths.LOOK) == []
-        assert live_sockets(paths.LOOK, everywhere=True) == [folder / "1.look"]
+        assert live_sockets(messages.LOOK) == []
+        assert live_sockets(messages.LOOK, everywhere=True) == [folder / "1.look"]
 
 
 @pytest.fixture

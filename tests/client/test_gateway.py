@@ -20,7 +20,7 @@ from hilgw.client.control_socket import find_gateway
 from hilgw.engine.control_socket.listener import control_folder
 from hilgw.engine.observer import ValueEvent
 from hilgw.errors import HilgwError, PeerError, UsageError
-from hilgw.protocols.gateway import paths
+from hilgw.protocols.gateway import messages
 from hilgw.protocols.gateway.messages import ANSWER_BYTES, LINE_BYTES
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.client.several import Running, frozen, killed, peer, running, with_robots
@@ -246,7 +246,7 @@ def test_a_gateway_that_is_gone_or_hangs_is_an_error(tmp_path: Path) -> None:
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Replaces /tmp; XDG_RUNTIME_DIR is not set."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setattr(paths, "SHARED", tmp_path)
+    monkeypatch.setattr(messages, "SHARED", tmp_path)
     return tmp_path
 
 
@@ -295,7 +295,7 @@ def test_beside_a_shared_folder_of_another_user_a_new_one_is_made_and_found(
 
 def test_no_folder_at_all_is_an_error(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (shared / "file").touch()
-    monkeypatch.setattr(paths, "SHARED", shared / "file")
+    monkeypatch.setattr(messages, "SHARED", shared / "file")
     with pytest.raises(HilgwError, match="cannot make a private folder"):
         control_folder()
 

@@ -6,7 +6,7 @@ from textwrap import dedent
 from typing import Any
 
 from hilgw.config.load import load_text
-from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import ConfigErrors
 
 Lines = Callable[..., list[str]]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.config.load import Loaded, load_text
-from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import ConfigErrors
 from tests.config.cases import Lines
 
 ROOT = Path(__file__).parents[2]

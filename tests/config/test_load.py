@@ -10,7 +10,7 @@ from hilgw.config.load import load_config, load_text
 from hilgw.config.model import MotionFile
 from hilgw.config.queries import has_nodes, is_mocked
 from hilgw.config.scene import LARGEST_FILE, read_motion
-from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import ConfigErrors
 from tests.config.cases import Lines, cases, rows
 
 ROOT = Path(__file__).parents[2]

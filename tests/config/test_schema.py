@@ -20,7 +20,7 @@ from hilgw.config.load import load_text
 from hilgw.config.schema.describe import rows
 from hilgw.config.schema.file import json_schema
 from hilgw.config.schema.models import parts_schema, settings_schema
-from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import ConfigErrors
 from hilgw.errors import ConfigError
 from hilgw.settings import setting
 

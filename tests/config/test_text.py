@@ -14,9 +14,8 @@ from hypothesis import given, strategies as st
 
 from hilgw.config.load import load_text
 from hilgw.config.source.document import MAX_DEPTH, compose, compose_with
-from hilgw.config.source.positions import ConfigErrors
 from hilgw.config.source.scalars import BAD
-from hilgw.config.source.text import MAX_BYTES, decode, read_text
+from hilgw.config.source.text import MAX_BYTES, ConfigErrors, decode, read_text
 from tests.cases import cases
 from tests.e2e.running import in_process
 

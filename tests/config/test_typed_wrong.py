@@ -11,7 +11,7 @@ import pytest
 
 import hilgw
 from hilgw.config.load import load_text
-from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import ConfigErrors
 from tests.config.cases import Lines
 from tests.work import all_calls
 

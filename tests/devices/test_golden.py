@@ -17,9 +17,8 @@ from typing import Any
 
 import pytest
 
-from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
-from hilgw.devices.receiver import Receiver
+from hilgw.devices.radios import Emitter, Receiver
 from tests.docs.reading import pages
 
 MS = 1_000_000

@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.control.line_load import LineLoad
+from hilgw.control.declared import LineLoad
 from hilgw.devices.fields import CAP_BYTES, EmitterFields, ReceiverFields, normalise
-from hilgw.devices.kinds import CAMERA, KINDS, Device, Devices, couplings, on_joint
-from hilgw.devices.lookup import check_table, look_up
+from hilgw.devices.kinds import (
+    CAMERA,
+    KINDS,
+    Device,
+    Devices,
+    check_table,
+    couplings,
+    look_up,
+    on_joint,
+)
 from hilgw.devices.nodes import cone_axis, name, number, upright_axis
 from hilgw.devices.properties import (
     FIELDS,
@@ -23,7 +31,7 @@ from hilgw.devices.properties import (
     TouchSensorFields,
     node_of,
 )
-from hilgw.devices.receiver import Receiver
+from hilgw.devices.radios import Receiver
 from hilgw.errors import ConfigError
 
 

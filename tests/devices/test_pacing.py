@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.devices.emitter import Departure, Emitter
 from hilgw.devices.fields import CAP_BYTES, EmitterFields
+from hilgw.devices.radios import Departure, Emitter
 
 MS = 1_000_000
 
@@ -143,7 +143,7 @@ def test_the_cap_has_its_own_reason(monkeypatch: pytest.MonkeyPatch) -> None:
         emitter = Emitter(EmitterFields(bufferSize=size, baudRate=0))
         assert emitter.send(bytes(CAP_BYTES), 0) is None
         assert emitter.send(b"x", 0) == "cap"
-    monkeypatch.setattr("hilgw.devices.emitter.CAP_PACKETS", 3)
+    monkeypatch.setattr("hilgw.devices.radios.CAP_PACKETS", 3)
     emitter = Emitter(EmitterFields(baudRate=0))
     assert [emitter.send(b"x", 0) for _ in range(4)] == [None, None, None, "cap"]
 

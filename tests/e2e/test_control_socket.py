@@ -16,7 +16,7 @@ from hilgw.client import Gateway as Client, arming
 from hilgw.client.connection import ask_on, connected, messages_on
 from hilgw.client.control_paths import live_sockets
 from hilgw.errors import HilgwError
-from hilgw.protocols.gateway.paths import LOOK
+from hilgw.protocols.gateway.messages import LOOK
 from hilgw.protocols.gateway.requests import Watch
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e import running
@@ -91,7 +91,7 @@ ELSEWHERE = """
 import sys
 from pathlib import Path
 from hilgw.cli.main import main
-from hilgw.protocols.gateway import paths
+from hilgw.protocols.gateway import messages as paths
 
 paths.SESSIONS, paths.SHARED = Path({0!r}, "sessions"), Path({0!r}, "tmp")
 sys.exit(main())

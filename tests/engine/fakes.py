@@ -11,7 +11,7 @@ from hilgw.assemble.gateway import build
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer, PoseEvent
 from hilgw.engine.reporting.statistics import StationStatistics
-from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.station.line import ReceiveFilter
 from hilgw.engine.station.station import Station
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hilgw.devices.steps import StepClock
-from hilgw.engine.mocap import UNKNOWN_SHOWN, Mocap
 from hilgw.engine.observer import Observers
 from hilgw.engine.robot.schedule import Schedule
-from hilgw.engine.scene import FOLLOW_NS, Scene
+from hilgw.engine.scene import FOLLOW_NS, UNKNOWN_SHOWN, Mocap, Scene
 from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener

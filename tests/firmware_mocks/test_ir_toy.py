@@ -10,7 +10,7 @@ from firmware_mocks import ir_toy
 from firmware_mocks.ir_toy.codes import keys_of
 from firmware_mocks.ir_toy.light import Placement
 from firmware_mocks.ir_toy.toy import Mode
-from hilgw.testing.conformance.trouble_rules import size_of
+from hilgw.testing.conformance.simulated_rules import size_of
 from tests.cases import cases
 from tests.firmware_mocks.bench import AirBench
 

@@ -15,7 +15,7 @@ from hilgw.framing.length import LengthSettings
 from hilgw.framing.lines import LinesSettings
 from hilgw.framing.slip import SlipSettings
 from hilgw.medium.packet import Packet
-from hilgw.testing.conformance.trouble_rules import size_of
+from hilgw.testing.conformance.simulated_rules import size_of
 from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000

@@ -11,7 +11,7 @@ from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot
 from firmware_mocks._room import RADIUS_M, CartRoom
 from firmware_mocks.air import Air
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
-from hilgw.testing.conformance.trouble_rules import size_of
+from hilgw.testing.conformance.simulated_rules import size_of
 
 MS = 1_000_000
 STEP = 20 * MS

@@ -28,8 +28,8 @@ from hilgw.client.connection import line_of
 from hilgw.config.load import load_config
 from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.observer import Direction, LineEvent, Observer
-from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import PacedLoop
+from hilgw.engine.simulated.pace import SimulatedClock
 from hilgw.errors import HilgwError
 from hilgw.settings import PROGRAM
 from hilgw.testing.co_simulation import CoSimulation, Side

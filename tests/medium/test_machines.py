@@ -10,22 +10,20 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from hilgw.adapters.base import StationSettings
-from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
-from hilgw.devices.receiver import Receiver
+from hilgw.devices.radios import Emitter, Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observer
 from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
-from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.station.line import ReceiveFilter
 from hilgw.engine.station.station import Station
 from hilgw.engine.supervisor import PortListener
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener
-from hilgw.medium.matching import later
+from hilgw.medium.listeners import Listener, later
 from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.motion import Circle
 from hilgw.medium.packet import Copy, Packet

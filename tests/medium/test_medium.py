@@ -8,8 +8,7 @@ import pytest
 
 from hilgw.errors import ConfigError
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener
-from hilgw.medium.matching import OutOfRange, exclusion
+from hilgw.medium.listeners import Listener, OutOfRange, exclusion
 from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet

@@ -9,8 +9,13 @@ from hypothesis import given, strategies as st
 
 from hilgw.errors import ConfigError, HilgwError, PeerError
 from hilgw.protocols.dialogue import AskLine, Dialogue, DialogueStep, LineScript, Pause, match_line
-from hilgw.protocols.text.backtracking import LONGEST_LINE
-from hilgw.protocols.text.patterns import Pattern, compiled, compiled_head, split_at_data
+from hilgw.protocols.text.patterns import (
+    LONGEST_LINE,
+    Pattern,
+    compiled,
+    compiled_head,
+    split_at_data,
+)
 from tests.cases import cases
 
 SECOND = 1_000_000_000

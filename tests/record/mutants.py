@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hilgw.assemble.frames import decoders_of, with_frames
+from hilgw.assemble.ports import decoders_of, with_frames
 from hilgw.cli.main import main
 from hilgw.errors import HilgwError
 from hilgw.events.kinds import KINDS
@@ -24,7 +24,7 @@ from hilgw.record.pcapng import Block, CapturedPacket, Interface, Reader, encode
 from hilgw.record.recording import Recording
 from hilgw.web.pages import overview
 from hilgw.web.pages.drawing import drawing_of
-from hilgw.web.recorded import Recorded
+from hilgw.web.sources import Recorded
 from tests.view.samples import sample
 
 CONFIG = """

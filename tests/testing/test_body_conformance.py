@@ -9,9 +9,8 @@ import pytest
 from firmware_mocks import create2
 from hilgw.bodies.create2 import BODY, Create2Body, Create2Settings
 from hilgw.bodies.create2.session import Create2Session
-from hilgw.control.events import Command, Connected, Event, Outcome, Write
-from hilgw.control.stop import StopPlan
-from hilgw.control.stop_frame import StopFrame
+from hilgw.control.declared import StopFrame
+from hilgw.control.events import Command, Connected, Event, Outcome, StopPlan, Write
 from hilgw.devices.kinds import MotorLimits
 from hilgw.plugins import new_air
 from hilgw.settings import MockSpec

@@ -14,8 +14,7 @@ from hilgw.plugins import MOCKS, names
 from hilgw.record.recording import Recording
 from hilgw.settings import PROGRAM
 from hilgw.testing.fixtures.gateways import Gateways
-from hilgw.testing.fixtures.mocks import FirmwareMocks
-from hilgw.testing.fixtures.ports import VirtualPorts
+from hilgw.testing.fixtures.ports import FirmwareMocks, VirtualPorts
 from hilgw.testing.sim import wait_until
 from tests.e2e.running import ROOT, run_program
 

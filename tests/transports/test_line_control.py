@@ -17,11 +17,10 @@ from hilgw.errors import PortError
 from hilgw.testing.sim import Clock
 from hilgw.transports.base import LineSettings, describe_modem_lines
 from hilgw.transports.serial import tty
+from hilgw.transports.serial.descriptor import SerialStream
 from hilgw.transports.serial.port import open_serial, set_rs485
-from hilgw.transports.serial.stream import SerialStream
 from hilgw.transports.tcp.stream import TcpStream, peer_has_ended
-from hilgw.transports.virtual.pacing import CATCH_UP_NS, SLICE_NS, PacedLine
-from hilgw.transports.virtual.pipe import Pipe
+from hilgw.transports.virtual.pipe import CATCH_UP_NS, SLICE_NS, PacedLine, Pipe
 from tests.transports.rig import LINE, Client, Pty, refuses, reset, turns, until
 
 

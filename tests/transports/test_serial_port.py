@@ -20,7 +20,7 @@ from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
 from hilgw.transports import asyncio_stream, stream
 from hilgw.transports.base import LineSettings, Transport
-from hilgw.transports.serial import port as serial_port, quirks, tty
+from hilgw.transports.serial import descriptor, port as serial_port, tty
 from hilgw.transports.serial.port import DataPath, open_serial
 from tests.transports.faults import Call, Faults
 from tests.transports.rig import LINE, Client, Pty, call_threads, descriptors, turns, until
@@ -468,7 +468,7 @@ async def test_a_library_that_reports_a_loss_in_its_own_words(
 
     with Pty() as pty:
         client = Client(await open_on(pty.path, "asyncio"))
-        monkeypatch.setattr(quirks.NonBlocking, "write", write)
+        monkeypatch.setattr(descriptor.NonBlocking, "write", write)
         client.transport.write(b"x")
         await until(lambda: bool(client.lost))
         await client.close()

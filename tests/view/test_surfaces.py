@@ -9,8 +9,7 @@ from pathlib import Path
 import mcap.reader
 import pytest
 
-from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
-from hilgw.cli.output.live_table import LiveTable
+from hilgw.cli.output.live_table import CSV_COLUMNS, LiveTable, csv_rows, in_words
 from hilgw.cli.output.terminal import Terminal
 from hilgw.cli.output.text import Style
 from hilgw.client.gateway import Event
@@ -24,14 +23,14 @@ from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from hilgw.record.writer import STATUS, Files, Report, Settings
 from hilgw.view.gateway import GatewayView
-from hilgw.web import live
+from hilgw.web import sources
 from hilgw.web.model import Bench
 from hilgw.web.pages import overview, robot
 from hilgw.web.pages.drawing import drawing_of
 from hilgw.web.pages.packets import Filter
 from hilgw.web.pages.robot import stop_log
 from hilgw.web.pages.traffic import Traffic
-from hilgw.web.recorded import Recorded
+from hilgw.web.sources import Recorded
 from tests.view.samples import CLASSES, recorded, sample
 
 NOW = 3 * 10**9
@@ -154,7 +153,7 @@ def test_a_page_shows_it_and_asks_for_it(kind: str) -> None:
         shown.append(pages_of(view, event.get("robot", kinds.name_of(event))))
     is_shown = kind not in ("bytes", "delivered", "recording_lost")  # delivered: of its packet
     assert (shown[0] != shown[1]) is is_shown
-    assert not is_shown or kind in live.KINDS | {"frame"}  # what the page Traffic needs, too
+    assert not is_shown or kind in sources.KINDS | {"frame"}  # what the page Traffic needs, too
 
 
 @every

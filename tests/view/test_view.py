@@ -13,8 +13,7 @@ from hilgw.events.kinds import cell_of, demand_known, is_about, numbers, row_of,
 from hilgw.events.numbers import Number, mode_of, number, of_pose
 from hilgw.events.words import escape, frame_line, sent_on, span, way
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.cells import Cells
-from hilgw.view.gateway import GONE, REFUSED, SILENT, UP, GatewayView, PerSecond, Ring
+from hilgw.view.gateway import GONE, REFUSED, SILENT, UP, Cells, GatewayView, PerSecond, Ring
 from hilgw.view.series import POINTS, Points, of_event, of_status
 from tests.view.samples import sample
 

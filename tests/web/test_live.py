@@ -18,9 +18,9 @@ from hilgw.protocols.gateway.messages import VERSION, VersionError
 from hilgw.protocols.gateway.requests import Identify
 from hilgw.testing.sim import wait_until
 from hilgw.view.gateway import GONE, REFUSED, SILENT, UP, GatewayView
-from hilgw.web import live as reading
-from hilgw.web.live import ANSWER_S, ENOUGH, FIND_S, KINDS, MESSAGE_NS, NEED_NS, PULSE_S, Live
+from hilgw.web import sources as reading
 from hilgw.web.model import Bench
+from hilgw.web.sources import ANSWER_S, ENOUGH, FIND_S, KINDS, MESSAGE_NS, NEED_NS, PULSE_S, Live
 
 
 class FakeGateway:

@@ -3,8 +3,16 @@
 from typing import Any
 
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.cells import MOST_NAMES
-from hilgw.view.gateway import GONE, LINE_BYTES, PACKET_BYTES, PACKETS, SILENT, UP, GatewayView
+from hilgw.view.gateway import (
+    GONE,
+    LINE_BYTES,
+    MOST_NAMES,
+    PACKET_BYTES,
+    PACKETS,
+    SILENT,
+    UP,
+    GatewayView,
+)
 from hilgw.web.model import MOST_GONE, Bench
 from tests.record.samples import PACKET
 

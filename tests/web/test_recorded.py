@@ -21,11 +21,11 @@ from hilgw.record.writer import Files, Settings
 from hilgw.testing.sim import wait_until
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.gateway import SILENT_NS, UP, GatewayView
-from hilgw.web import recorded
+from hilgw.web import sources
 from hilgw.web.pages import overview, recordings, robot
 from hilgw.web.pages.drawing import drawing_of
 from hilgw.web.pages.plots import Plots
-from hilgw.web.recorded import LEAST_NS, Events, Recorded
+from hilgw.web.sources import LEAST_NS, Events, Recorded
 from tests.cases import cases
 from tests.record.samples import COMMAND, PACKET, VALUE
 from tests.view.samples import sample
@@ -192,8 +192,8 @@ def test_the_cells_of_a_recording_are_those_of_a_page_at_each_time(
 ) -> None:
     at, passed = BEGIN, list[dict[str, Any]]()
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recorded, "WINDOW_EVENTS", 2)
-        patch.setattr(recorded, "MARK_EVENTS", 1)
+        patch.setattr(sources, "WINDOW_EVENTS", 2)
+        patch.setattr(sources, "MARK_EVENTS", 1)
         path, files = files_in(Path(folder))
         for kind, name, outcome, gap_s in events:
             for _ in range(0, gap_s, 5):  # as each second: it makes the keyframes come in time
@@ -364,7 +364,7 @@ def test_what_cannot_be_read_is_shown(tmp_path: Path) -> None:
 
 
 def test_too_many_states_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "MOST_STATES", 20)
+    monkeypatch.setattr(sources, "MOST_STATES", 20)
     shown, _, _ = opened(made(tmp_path))
     assert len(shown.states) == 20
     assert "too many to be kept" in shown.bench.problem
@@ -442,8 +442,8 @@ def test_a_motor_that_was_commanded_once_long_ago_is_shown_at_each_time(tmp_path
 
 
 def test_a_jump_leads_to_an_open_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorded, "WINDOW_EVENTS", 10)
-    monkeypatch.setattr(recorded, "MARK_EVENTS", 5)
+    monkeypatch.setattr(sources, "WINDOW_EVENTS", 10)
+    monkeypatch.setattr(sources, "MARK_EVENTS", 5)
     shown, view, _ = opened(made(tmp_path))
     assert (shown.begin_ns, shown.end_ns) == (BEGIN, BEGIN + (LENGTH - 1) * STEP_NS)
     times = [0.5, 59.9, 30.0, 12.34, 12.4, 0.0, -9.0, 59.0, 1e9, 58.9]

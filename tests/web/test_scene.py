@@ -11,8 +11,7 @@ from hilgw.reasons import NotReceivedReason
 from hilgw.view.gateway import GatewayView
 from hilgw.web.model import Bench
 from hilgw.web.pages.drawing import MOST_FLIGHTS, MOST_THINGS, Drawing, Thing, drawing_of
-from hilgw.web.pages.plan import box_of, lost, plan
-from hilgw.web.pages.scene import forms
+from hilgw.web.pages.scene import box_of, forms, lost, plan
 
 EVIL = "<img src=x onerror=alert(1)>"
 S = 1_000_000_000

@@ -22,8 +22,7 @@ from hilgw.client.gateway import Gateway
 from hilgw.errors import PeerError
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from hilgw.web import stop_server
-from hilgw.web.stop_answer import answer, stop_all
-from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopProcess, StopServer
+from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopProcess, StopServer, answer, stop_all
 from tests.e2e.running import environment
 from tests.e2e.test_soak import MANY, limit_descriptors, slow_clients
 from tests.web.stop_servers import runs, stop_servers

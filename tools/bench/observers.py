@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from hilgw.control.events import Accepted, MotorCommand
 from hilgw.devices.fields import ReceiverFields
-from hilgw.devices.receiver import Receiver
+from hilgw.devices.radios import Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import (
     KINDS,
@@ -32,7 +32,7 @@ from hilgw.engine.observer import (
 from hilgw.engine.robot.ports import ReceiverPort
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
-from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.engine.simulated.pace import SimulatedClock
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
 from hilgw.medium.motion import Circle

@@ -40,7 +40,7 @@ def ask(path: str, request: dict[str, object]) -> tuple[socket.socket, bytes]:
 
 def heard(path: str, seconds: float) -> tuple[bytes, Events]:
     """Return the answer to `watch`, and the events that follow for this long."""
-    from hilgw.web.live import ENOUGH, KINDS
+    from hilgw.web.sources import ENOUGH, KINDS
 
     connection, answer = ask(path, {"do": "watch", "kinds": sorted(KINDS), "per_second": ENOUGH})
     data, end_s = answer, time.monotonic() + seconds

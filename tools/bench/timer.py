@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from ticks import gateway_loop
 
-from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields
+from hilgw.devices.radios import Emitter
 from hilgw.devices.steps import StepClock
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.robot.ports import EmitterPort

@@ -133,8 +133,8 @@ async def serve_many(path: str) -> None:
 
 def robots_shown(folder: Path) -> Iterator[Row]:
     """Attach the model of the page, and wait for the robots and their states."""
-    from hilgw.web.live import Live
     from hilgw.web.model import Bench
+    from hilgw.web.sources import Live
 
     path = folder / "hilgw" / "1.sock"
     path.parent.mkdir(mode=0o700)

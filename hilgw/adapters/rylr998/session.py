@@ -17,8 +17,7 @@ from hilgw.adapters._common.line_decoder import (
     garbage,
     message,
 )
-from hilgw.adapters._common.line_module import LineModuleSession
-from hilgw.adapters._common.module import LONGEST_FRAME
+from hilgw.adapters._common.module import LONGEST_FRAME, LineModuleSession
 from hilgw.adapters._common.routes import route_for
 from hilgw.adapters.base import (
     NOT_YET,

@@ -10,7 +10,7 @@ from hilgw.adapters._common.line_decoder import (
     ReceivedMessage,
     message,
 )
-from hilgw.adapters._common.line_module import LineModuleSession
+from hilgw.adapters._common.module import LineModuleSession
 from hilgw.adapters._common.routes import route_for
 from hilgw.adapters.base import (
     NOT_YET,
@@ -27,8 +27,14 @@ from hilgw.adapters.text.settings import TextSettings, filled, placeholders_in
 from hilgw.errors import PeerError
 from hilgw.framing.base import FrameDropped
 from hilgw.protocols.dialogue import LineScript, Pause
-from hilgw.protocols.text.patterns import Match, compiled, compiled_head, split_at_data
-from hilgw.protocols.text.steps import Step, question
+from hilgw.protocols.text.patterns import (
+    Match,
+    Step,
+    compiled,
+    compiled_head,
+    question,
+    split_at_data,
+)
 from hilgw.reasons import PacketRefused, RefusedReason
 from hilgw.units import s_to_ns
 

@@ -15,9 +15,14 @@ from hilgw.adapters.declaration import (
     check_mapping,
 )
 from hilgw.errors import ConfigError
-from hilgw.protocols.text.backtracking import LONGEST_LINE
-from hilgw.protocols.text.patterns import compiled, compiled_head, split_at_data
-from hilgw.protocols.text.steps import Step, pattern_problems
+from hilgw.protocols.text.patterns import (
+    LONGEST_LINE,
+    Step,
+    compiled,
+    compiled_head,
+    pattern_problems,
+    split_at_data,
+)
 from hilgw.settings import setting
 
 PLACEHOLDERS = ("data", "hex", "length", "destination")

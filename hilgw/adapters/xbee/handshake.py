@@ -19,7 +19,7 @@ from hilgw.adapters.xbee.command_modes import (
     commands_for,
 )
 from hilgw.adapters.xbee.frames import AtCommand, AtResponse, Frame, ModemStatus
-from hilgw.adapters.xbee.module import FIRMWARES, RAW_802, ZIGBEE, XBeeModule, hardware_of, runs
+from hilgw.adapters.xbee.network import FIRMWARES, RAW_802, ZIGBEE, XBeeModule, hardware_of, runs
 from hilgw.adapters.xbee.settings import ModuleChannel, XBeeSettings, normal_address
 from hilgw.errors import MismatchError, PeerError
 from hilgw.framing.lines import LineSplitter

@@ -6,7 +6,7 @@ Frames 00, 01, 80 and 81 with 802.15.4, 10, 11, 90 and 91 with the others.
 from hilgw.adapters._common.routes import Route, route_for
 from hilgw.adapters.base import Dropped, Received, StationSettings
 from hilgw.adapters.xbee import frames
-from hilgw.adapters.xbee.module import RAW_802, XBeeModule
+from hilgw.adapters.xbee.network import RAW_802, XBeeModule
 from hilgw.adapters.xbee.settings import FACTORY_MY, XBeeSettings, normal_address
 from hilgw.reasons import DroppedReason, PacketDropped
 

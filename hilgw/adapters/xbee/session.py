@@ -21,8 +21,7 @@ from hilgw.adapters.xbee import describe as words, frames
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder, encode
 from hilgw.adapters.xbee.frames import AtResponse
 from hilgw.adapters.xbee.handshake import XBeeModuleSession
-from hilgw.adapters.xbee.module import RAW_802, ZIGBEE, XBeeModule
-from hilgw.adapters.xbee.network import Network
+from hilgw.adapters.xbee.network import RAW_802, ZIGBEE, Network, XBeeModule
 from hilgw.adapters.xbee.packets import (
     BAD_FRAME,
     PAYLOAD_AT,

@@ -19,7 +19,7 @@ from hilgw.adapters.base import (
 from hilgw.adapters.xbee import describe as words, frames
 from hilgw.adapters.xbee.api_frames import FROM_MODULE, FrameDecoder
 from hilgw.adapters.xbee.handshake import XBeeModuleSession
-from hilgw.adapters.xbee.module import XBeeModule
+from hilgw.adapters.xbee.network import XBeeModule
 from hilgw.adapters.xbee.packets import route_of
 from hilgw.adapters.xbee.settings import DEFAULT_FRAMING, XBeeSettings
 from hilgw.errors import FrameError

@@ -4,8 +4,7 @@ import math
 from typing import Any
 
 from hilgw.api import current
-from hilgw.api._errors import report, report_disabled
-from hilgw.api.arguments import integer, period
+from hilgw.api.arguments import integer, period, report, report_disabled
 from hilgw.api.devices.base import Device, HasBrake, HasMotor, HasPositionSensor
 from hilgw.api.devices.states import BrakeState, LedState, MotorState
 from hilgw.protocols.webots.device_messages import (

@@ -4,8 +4,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import report, report_disabled
-from hilgw.api.arguments import period, text
+from hilgw.api.arguments import period, report, report_disabled, text
 from hilgw.api.devices.states import STATES, SensorState, State
 from hilgw.protocols.webots.queues import WaitingCommands
 

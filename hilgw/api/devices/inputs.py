@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import report
-from hilgw.api.arguments import integer, real
+from hilgw.api.arguments import integer, real, report
 from hilgw.api.devices.base import Sampled
 from hilgw.devices.keys import Keys
 from hilgw.protocols.webots.robot_messages import (

@@ -7,8 +7,7 @@ import time
 from typing import Any, ClassVar
 
 from hilgw.api import current
-from hilgw.api._errors import deprecated, report
-from hilgw.api.arguments import integer, real
+from hilgw.api.arguments import deprecated, integer, real, report
 from hilgw.api.devices.base import Device, Sensor
 from hilgw.api.devices.states import EmitterState, ReceiverState
 from hilgw.api.session import LEAVING

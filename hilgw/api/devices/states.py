@@ -9,7 +9,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from hilgw.api._errors import report
+from hilgw.api.arguments import report
 from hilgw.devices.fields import UNLIMITED, channel_refusal
 from hilgw.protocols.webots.codec import Command
 from hilgw.protocols.webots.device_messages import (

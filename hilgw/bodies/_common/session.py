@@ -25,12 +25,12 @@ from hilgw.control.events import (
     Outcome,
     PacketOut,
     RefusedRequest,
+    StopPlan,
     StopReason,
     Write,
 )
 from hilgw.control.odometer import Odometer
 from hilgw.control.safety import MotorMode
-from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import (
     LED,
     MOTOR,

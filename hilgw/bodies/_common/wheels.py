@@ -8,9 +8,16 @@ from typing import ClassVar
 from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import RobotSession
 from hilgw.bodies._common.settings import RobotSettings
-from hilgw.control.events import Command, Event, MotorCommand, MotorField, MotorSettings, Notice
+from hilgw.control.events import (
+    Command,
+    Event,
+    MotorCommand,
+    MotorField,
+    MotorSettings,
+    Notice,
+    StopPlan,
+)
 from hilgw.control.limits import Slew
-from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import POSITION_SENSOR, ROTATIONAL_MOTOR, Device, Refusal
 from hilgw.devices.properties import DeviceFields, PositionSensorFields, RotationalMotorFields
 from hilgw.reasons import RequestRefused

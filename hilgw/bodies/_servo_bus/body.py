@@ -4,16 +4,16 @@ import math
 from collections import Counter
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.body import (
+from hilgw.bodies._common.settings import (
     BITS_PER_BYTE,
     Problem,
     SerialRobot,
     device_problems,
     load_problems,
 )
-from hilgw.bodies._servo_bus.read_back import CYCLE_NS
+from hilgw.bodies._servo_bus.goals import CYCLE_NS
 from hilgw.bodies._servo_bus.settings import devices_of, servos_of
-from hilgw.control.line_load import LineLoad
+from hilgw.control.declared import LineLoad
 from hilgw.units import NS_PER_US, ms_to_ns
 
 

@@ -1,13 +1,209 @@
-"""The half-duplex bus: one request at a time, and the time that its bytes and answers may take."""
+"""The half-duplex bus of a kind of servos: its registers and packets, one request at a time.
 
+All kinds have the instructions of the first Dynamixel servos, and answer with status packets.
+"""
+
+from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar, NamedTuple
 
-from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind
 from hilgw.control.exchange import Exchange, Question
 from hilgw.units import NS_PER_MS
+
+BROADCAST = 254
+PING, READ, WRITE = 0x01, 0x02, 0x03
+SYNC_READ, SYNC_WRITE, BULK_READ, BULK_WRITE = 0x82, 0x83, 0x92, 0x93
+LONGEST = 256
+Span = tuple[int, int]  # an address, and the bytes from there on
+
+
+class ServoAnswer(NamedTuple):
+    """The answer of one servo. error: its number; alert: it has a hardware error."""
+
+    number: int
+    error: int
+    alert: bool
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """offset: what is added to an address in the RAM.
+
+    zero: the pulse in the middle. reach: the largest pulse beyond one turn. rad_s, rad_s2: units of
+    velocity and acceleration. turns: model -> pulses of one turn; other models have `pulses`.
+    """
+
+    name: str
+    offset: int
+    zero: int
+    reach: int
+    rad_s: float
+    rad_s2: float
+    pulses: int
+    turns: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ServoKind(ABC):
+    """Addresses of registers are those of the maker's control table.
+
+    offsets: what is added to those in the RAM, by the servos' ids. width: bytes of an address, of a
+    length and of a checksum. overhead: bytes of an instruction without its parameters;
+    status_bytes: of a status packet without its data. sizes: register -> its bytes. setup: the
+    registers that end with the mode. level: the register that makes servos answer all instructions,
+    and its number. profile: what a goal needs first. read_back: registers that are compared with
+    what was set, and their names. unlimited: the number of a profile of velocity without a limit.
+    ends_cut: what comes before a stop, and ends an instruction that was cut.
+    """
+
+    offsets: Mapping[int, int]
+    _: KW_ONLY
+    title: str
+    header: bytes
+    width: int
+    overhead: int
+    status_bytes: int
+    sizes: Mapping[int, int]
+    mode: int
+    torque: int
+    hardware_error: int
+    acceleration: int
+    speed: int
+    goal_velocity: int
+    goal_position: int
+    profile: tuple[int, ...]
+    present: Span
+    feedback: Span
+    setup: Span
+    limits: Span
+    level: tuple[int, int]
+    read_back: Mapping[int, str]
+    velocity_mode: int
+    position_mode: int
+    position_modes: tuple[int, ...]
+    hardware_errors: Mapping[int, str]
+    errors: Mapping[int, str] = field(default_factory=dict)
+    unlimited: int = 0
+    ends_cut: bytes = b""
+
+    @property
+    def goals(self) -> tuple[int, int]:
+        return self.goal_velocity, self.goal_position
+
+    @abstractmethod
+    def packet(self, number: int, instruction: int, parameters: bytes = b"") -> bytes:
+        """Return a packet to this servo."""
+
+    @abstractmethod
+    def checksum(self, data: bytes) -> bytes:
+        """Return the checksum of a packet, from its header on."""
+
+    @abstractmethod
+    def status(self, data: bytes) -> ServoAnswer | None:
+        """Return what a whole packet reports; None: it is of another kind."""
+
+    @abstractmethod
+    def value(self, register: int, amount: int) -> bytes:
+        """Return a number as the bytes of this register."""
+
+    @abstractmethod
+    def reading(self, data: bytes) -> tuple[int, int | None, int | None]:
+        """Return position, velocity and load in an answer with `present` or `feedback`."""
+
+    @abstractmethod
+    def identity(self, number: int) -> tuple[bytes, int]:
+        """Return the question for the model, and the data bytes of its answer.
+
+        No other question has as many: it is the fence, too.
+        """
+
+    def place(self, number: int, register: int) -> bytes:
+        return register.to_bytes(self.width, "little")
+
+    def write(self, number: int, register: int, amount: int) -> bytes:
+        data = self.place(number, register) + self.value(register, amount)
+        return self.packet(number, WRITE, data)
+
+    def read(self, number: int, register: int, size: int) -> bytes:
+        data = self.place(number, register) + size.to_bytes(self.width, "little")
+        return self.packet(number, READ, data)
+
+    def write_all(self, register: int, amounts: Mapping[int, int]) -> bytes:
+        """Return the packet that sets a register of several servos, by their ids."""
+        blocks = {number: self.value(register, amount) for number, amount in amounts.items()}
+        return self.write_blocks(register, blocks)
+
+    def write_blocks(self, register: int, blocks: Mapping[int, bytes]) -> bytes:
+        """Return the packet that sets adjacent registers of several servos, which do not answer."""
+        size = len(next(iter(blocks.values())))
+        return self._many(SYNC_WRITE, BULK_WRITE, register, size, blocks)
+
+    def read_all(self, register: int, size: int, numbers: Iterable[int]) -> bytes:
+        """Return the question for adjacent registers of servos, which answer in this order."""
+        return self._many(SYNC_READ, BULK_READ, register, size, dict.fromkeys(numbers, b""))
+
+    def _many(
+        self, sync: int, bulk: int, register: int, size: int, blocks: Mapping[int, bytes]
+    ) -> bytes:
+        """Return a sync instruction, or a bulk one where registers have different addresses."""
+        length = size.to_bytes(self.width, "little")
+        places = {number: self.place(number, register) + length for number in blocks}
+        head, *others = set(places.values())
+        if others:
+            parts = (bytes((number,)) + places[number] + blocks[number] for number in blocks)
+            return self.packet(BROADCAST, bulk, b"".join(parts))
+        parts = (bytes((number,)) + block for number, block in blocks.items())
+        return self.packet(BROADCAST, sync, head + b"".join(parts))
+
+
+class StatusReader:
+    """Status packets from bytes in any chunks.
+
+    Other packets are skipped: on a half-duplex adapter that echoes, those of the gateway itself.
+    dropped: damaged packets, and bytes of none.
+    """
+
+    def __init__(self, kind: ServoKind) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._kind = kind
+        self._buffer = bytearray()
+
+    def clear(self) -> None:
+        self._buffer.clear()
+
+    def feed(self, data: bytes) -> list[ServoAnswer]:
+        self._buffer += data
+        answers = []
+        while (whole := self._next()) is not None:
+            status = self._kind.status(whole)
+            if status is not None:
+                answers.append(status)
+        return answers
+
+    def _next(self) -> bytes | None:
+        buffer, kind = self._buffer, self._kind
+        head = len(kind.header) + 1 + kind.width
+        while True:
+            start = buffer.find(kind.header)
+            skipped = max(0, len(buffer) - len(kind.header) + 1) if start < 0 else start
+            self.dropped["noise"] += skipped
+            del buffer[:skipped]
+            if len(buffer) < head or start < 0:
+                return None
+            size = head + int.from_bytes(buffer[head - kind.width : head], "little")
+            if kind.overhead <= size <= LONGEST:
+                if len(buffer) < size:
+                    return None
+                whole = bytes(buffer[:size])
+                if kind.checksum(whole[: -kind.width]) == whole[-kind.width :]:
+                    del buffer[:size]
+                    return whole
+            self.dropped["damaged"] += 1
+            del buffer[:1]
+
 
 STATUS_BYTES = 11  # without data, at most
 QUIET_NS = 100 * NS_PER_MS  # after a fence without an answer: no late one comes any more

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.bodies._servo_bus.bus import Bus, Transaction
-from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind
+from hilgw.bodies._servo_bus.bus import Bus, ServoAnswer, ServoKind, Transaction
 from hilgw.bodies._servo_bus.servo import Servo
 from hilgw.bodies._servo_bus.settings import HOLD
 from hilgw.control.events import ProtocolFailure

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 
-from hilgw.bodies._servo_bus.kind import Series, ServoKind
+from hilgw.bodies._servo_bus.bus import Series, ServoKind
 from hilgw.bodies._servo_bus.settings import ServoSettings
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.limits import Slew

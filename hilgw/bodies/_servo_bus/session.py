@@ -11,11 +11,9 @@ from typing import Any, ClassVar
 
 from hilgw.bodies._common.missing import GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
-from hilgw.bodies._servo_bus.bus import Bus, Transaction
-from hilgw.bodies._servo_bus.goals import Goals
+from hilgw.bodies._servo_bus.bus import Bus, ServoAnswer, ServoKind, StatusReader, Transaction
+from hilgw.bodies._servo_bus.goals import CYCLE_NS, Faults, Goals, ReadBack
 from hilgw.bodies._servo_bus.handshake import Handshake
-from hilgw.bodies._servo_bus.kind import ServoAnswer, ServoKind, StatusReader
-from hilgw.bodies._servo_bus.read_back import CYCLE_NS, Faults, ReadBack
 from hilgw.bodies._servo_bus.servo import Servo
 from hilgw.bodies._servo_bus.settings import devices_of, servos_of
 from hilgw.control.events import (
@@ -29,11 +27,11 @@ from hilgw.control.events import (
     MotorFeedback,
     Notice,
     SensorValue,
+    StopPlan,
     StopReason,
     Write,
 )
 from hilgw.control.safety import MotorMode
-from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns

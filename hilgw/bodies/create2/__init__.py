@@ -5,7 +5,7 @@ The robot has no watchdog: when the line is dead it drives on.
 
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.body import (
+from hilgw.bodies._common.settings import (
     BITS_PER_BYTE,
     Problem,
     SerialRobot,
@@ -16,8 +16,7 @@ from hilgw.bodies._common.body import (
 from hilgw.bodies.create2 import oi
 from hilgw.bodies.create2.session import Create2Session
 from hilgw.bodies.create2.settings import Create2Settings, devices_of, sensors_of
-from hilgw.control.line_load import LineLoad
-from hilgw.control.stop_frame import StopFrame
+from hilgw.control.declared import LineLoad, StopFrame
 from hilgw.settings import MockSpec
 from hilgw.units import NS_PER_MS
 

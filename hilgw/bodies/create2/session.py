@@ -27,13 +27,12 @@ from hilgw.control.events import (
     Notice,
     ProtocolFailure,
     SensorValue,
+    StopPlan,
     StopReason,
     Write,
 )
 from hilgw.control.odometer import Odometer
-from hilgw.control.stop import StopPlan
-from hilgw.devices.kinds import Device, Value
-from hilgw.devices.lookup import look_up
+from hilgw.devices.kinds import Device, Value, look_up
 from hilgw.protocols.dialogue import Dialogue, DialogueStep, Pause, Script
 from hilgw.units import NS_PER_MS, NS_PER_S, earliest, s_to_ns
 

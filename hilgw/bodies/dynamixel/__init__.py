@@ -7,7 +7,7 @@ from hilgw.bodies._servo_bus.settings import servos_of
 from hilgw.bodies.dynamixel.packet import SERIES, WATCHDOG, Dynamixel, X
 from hilgw.bodies.dynamixel.servo import DynamixelSession
 from hilgw.bodies.dynamixel.settings import DynamixelSettings
-from hilgw.control.stop_frame import StopFrame
+from hilgw.control.declared import StopFrame
 from hilgw.settings import MockSpec
 
 XL430 = 1060  # model

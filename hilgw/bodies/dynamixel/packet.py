@@ -7,7 +7,7 @@ servo of another series adds to those in its RAM.
 import math
 from collections.abc import Mapping
 
-from hilgw.bodies._servo_bus.kind import (
+from hilgw.bodies._servo_bus.bus import (
     LONGEST as LONGEST,
     PING as PING,
     Series,

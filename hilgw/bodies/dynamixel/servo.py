@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any, ClassVar
 
+from hilgw.bodies._servo_bus.bus import ServoKind
 from hilgw.bodies._servo_bus.handshake import Handshake
-from hilgw.bodies._servo_bus.kind import ServoKind
 from hilgw.bodies._servo_bus.servo import Servo, Writes
 from hilgw.bodies._servo_bus.session import ServoBusSession
 from hilgw.bodies.dynamixel.packet import (

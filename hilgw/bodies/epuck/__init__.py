@@ -6,7 +6,7 @@ The robot has no watchdog: when the line is dead it drives on.
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.body import (
+from hilgw.bodies._common.settings import (
     BITS_PER_BYTE,
     Problem,
     SerialRobot,
@@ -25,8 +25,7 @@ from hilgw.bodies.epuck.settings import (
     letters_of,
     sensors_of,
 )
-from hilgw.control.line_load import LineLoad
-from hilgw.control.stop_frame import StopFrame
+from hilgw.control.declared import LineLoad, StopFrame
 from hilgw.settings import MockSpec
 from hilgw.units import ms_to_ns
 

@@ -30,14 +30,13 @@ from hilgw.control.events import (
     Notice,
     ProtocolFailure,
     SensorValue,
+    StopPlan,
     StopReason,
     Write,
 )
 from hilgw.control.exchange import Exchange
 from hilgw.control.odometer import Odometer
-from hilgw.control.stop import StopPlan
-from hilgw.devices.kinds import SENSOR, Device, Devices, Value
-from hilgw.devices.lookup import look_up
+from hilgw.devices.kinds import SENSOR, Device, Devices, Value, look_up
 from hilgw.framing.lines import LineSplitter
 from hilgw.protocols.dialogue import LineDialogue
 from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from hilgw.bodies._servo_bus.body import ServoBusBody
 from hilgw.bodies.feetech.servo import FeetechSession
 from hilgw.bodies.feetech.settings import FeetechSettings
-from hilgw.control.stop_frame import StopFrame
+from hilgw.control.declared import StopFrame
 from hilgw.settings import MockSpec
 
 

@@ -12,7 +12,7 @@ acceleration, goal, time and speed in one write (WritePosEx), too, and writes Mo
 import math
 from collections.abc import Mapping
 
-from hilgw.bodies._servo_bus.kind import (
+from hilgw.bodies._servo_bus.bus import (
     BROADCAST,
     LONGEST as LONGEST,
     PING as PING,

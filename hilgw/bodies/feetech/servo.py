@@ -10,8 +10,8 @@ Enable 0.
 from collections import Counter
 from typing import Any, ClassVar
 
+from hilgw.bodies._servo_bus.bus import ServoKind
 from hilgw.bodies._servo_bus.handshake import Handshake
-from hilgw.bodies._servo_bus.kind import ServoKind
 from hilgw.bodies._servo_bus.servo import LARGEST, Servo, Writes
 from hilgw.bodies._servo_bus.session import ServoBusSession
 from hilgw.bodies.feetech.packet import (

@@ -5,13 +5,12 @@ Whether such a robot stops by itself when the line is dead is the robot's; most 
 
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.body import SerialRobot
+from hilgw.bodies._common.settings import SerialRobot
 from hilgw.bodies.text.check import latching_stops, line_load, problems_of
 from hilgw.bodies.text.lines import sendable, to_bytes
 from hilgw.bodies.text.session import TextBodySession
 from hilgw.bodies.text.settings import DEFAULT_MOCK, TextBodySettings
-from hilgw.control.line_load import LineLoad
-from hilgw.control.stop_frame import StopFrame
+from hilgw.control.declared import LineLoad, StopFrame
 from hilgw.settings import MockSpec, Problem
 
 

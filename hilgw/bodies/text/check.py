@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from hilgw.bodies._common.body import Problem, device_problems, load_problems, table_problems
+from hilgw.bodies._common.settings import Problem, device_problems, load_problems, table_problems
 from hilgw.bodies.text.lines import PLACEHOLDER
 from hilgw.bodies.text.motors import VELOCITY
 from hilgw.bodies.text.settings import (
@@ -13,12 +13,11 @@ from hilgw.bodies.text.settings import (
     devices_of,
     groups_of_sensor,
 )
-from hilgw.control.line_load import LineLoad
+from hilgw.control.declared import LineLoad
 from hilgw.devices.kinds import POSITION_SENSOR, TOUCH_SENSOR
 from hilgw.devices.properties import DISTANCE_SENSOR_TYPES
 from hilgw.errors import ConfigError
-from hilgw.protocols.text.patterns import compiled
-from hilgw.protocols.text.steps import pattern_problems
+from hilgw.protocols.text.patterns import compiled, pattern_problems
 from hilgw.units import ms_to_ns
 
 TOUCH_TYPES = ("bumper", "force")

@@ -19,15 +19,14 @@ from hilgw.control.events import (
     Event,
     Notice,
     ProtocolFailure,
+    StopPlan,
     StopReason,
     Write,
 )
-from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import AskLine, LineDialogue, LineScript
-from hilgw.protocols.text.patterns import compiled
-from hilgw.protocols.text.steps import Step, question
+from hilgw.protocols.text.patterns import Step, compiled, question
 from hilgw.transports.base import LineSettings
 from hilgw.units import ns_to_s
 

@@ -32,7 +32,7 @@ from hilgw.devices.properties import (
     RotationalMotorFields,
     TouchSensorFields,
 )
-from hilgw.protocols.text.steps import Step
+from hilgw.protocols.text.patterns import Step
 from hilgw.settings import setting
 
 SCALARS = (POSITION_SENSOR, DISTANCE_SENSOR, LIGHT_SENSOR, TOUCH_SENSOR)

@@ -8,8 +8,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from hilgw.bodies._common.session import refused
-from hilgw.bodies.text.devices import Leds, RequestLine, Requests
-from hilgw.bodies.text.lines import Sendable, Sent, number_of, sendable, shown, to_bytes
+from hilgw.bodies.text.lines import (
+    Leds,
+    RequestLine,
+    Requests,
+    Sendable,
+    Sent,
+    number_of,
+    sendable,
+    shown,
+    to_bytes,
+)
 from hilgw.bodies.text.motors import MotionLine, Motions
 from hilgw.bodies.text.settings import Line, TextBodySettings
 from hilgw.control.events import Command, Event, MotorHeld, Notice, SensorValue, Write

@@ -8,13 +8,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.body import Problem, load_problems
+from hilgw.bodies._common.settings import Problem, load_problems
 from hilgw.bodies.base import Body
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
+from hilgw.control.declared import LineLoad, StopFrame
 from hilgw.control.limits import limit_errors
-from hilgw.control.line_load import LineLoad
-from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import DISTANCE_SENSOR, LINEAR_MOTOR, NO_LIMITS, ROTATIONAL_MOTOR
 from hilgw.devices.properties import DeviceFields, mocked, node_of
 from hilgw.framing import create

@@ -27,12 +27,12 @@ from hilgw.control.events import (
     ReceiverSettings,
     Registered,
     SensorValue,
+    StopPlan,
     StopReason,
     Write,
 )
 from hilgw.control.limits import check_settings
 from hilgw.control.safety import SAG_M, MotorMode
-from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
     EMITTER,

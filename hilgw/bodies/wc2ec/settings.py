@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hilgw.control.line_load import LineLoad
+from hilgw.control.declared import LineLoad
 from hilgw.control.parts import Connects, OnLine, url_setting
 from hilgw.devices.kinds import MotorLimits
 from hilgw.framing.base import Framing

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from hilgw.bodies.base import Body
 from hilgw.bodies.webots.session import WebotsBodySession
 from hilgw.bodies.webots.settings import WebotsBodySettings
+from hilgw.control.declared import StopFrame
 from hilgw.control.forwarding import Forwarding
 from hilgw.control.limits import limit_errors
-from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.properties import DeviceFields, TouchSensorFields, mocked
 from hilgw.framing.base import Framing
 from hilgw.settings import MockSpec, Problem

@@ -76,10 +76,10 @@ from hilgw.protocols.webots.device_messages import (
     ValueMessage,
     Values,
 )
-from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
 from hilgw.protocols.webots.forms import KINDS
 from hilgw.protocols.webots.queues import EmitterQueue, WaitingCommands
 from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration, Time
+from hilgw.protocols.webots.wire import ProtocolError, WebotsRefused
 from hilgw.reasons import RequestRefused
 
 # Packets of all Emitters in one request: what is more leaves with the next.

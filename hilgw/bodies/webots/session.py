@@ -23,18 +23,17 @@ from hilgw.control.events import (
     Notice,
     PacketOut,
     ProtocolFailure,
+    StopPlan,
     StopReason,
     StopSent,
     Write,
 )
 from hilgw.control.safety import MotorMode
-from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MOTOR, Device, Refusal
 from hilgw.errors import PortError, quoted
 from hilgw.protocols.webots import codec
 from hilgw.protocols.webots.answers import Answer, AnswerReader
 from hilgw.protocols.webots.codec import describe
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import Acknowledgement, decode_acknowledgement, encode_hello
 from hilgw.protocols.webots.requests import LEAVE, encode_request
 from hilgw.protocols.webots.robot_messages import (
@@ -44,6 +43,7 @@ from hilgw.protocols.webots.robot_messages import (
     RobotConfiguration,
     Time,
 )
+from hilgw.protocols.webots.wire import ProtocolError
 from hilgw.units import NS_PER_MS, NS_PER_S
 
 ANSWER_BYTES = 16 * 1024 * 1024  # the longest answer: a robot without images sends far less

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,7 +19,6 @@ from hilgw.errors import HilgwError, PeerError, SafetyError, UsageError, printab
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping, Sequence
 
     from hilgw.cli.output.console import ConsoleWriter
     from hilgw.cli.output.terminal import Terminal
@@ -196,7 +196,7 @@ async def _serve(
     from hilgw.cli.service import Service
     from hilgw.engine.control_socket.control_server import ControlServer
     from hilgw.engine.control_socket.listener import closed_to
-    from hilgw.protocols.gateway.paths import CONTROL
+    from hilgw.protocols.gateway.messages import CONTROL
 
     def show(text: str) -> None:
         for terminal in terminals:

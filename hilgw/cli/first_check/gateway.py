@@ -28,7 +28,7 @@ from hilgw.devices.kinds import NO_LIMITS, MotorLimits
 from hilgw.engine.processes.processes import LAUNCHER
 from hilgw.errors import HilgwError, PeerError
 from hilgw.protocols.gateway.requests import Identify
-from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.wire import ProtocolError
 
 START_S, READY_S, END_S = 20.0, 15.0, 5.0
 ANSWER_S = 2.0

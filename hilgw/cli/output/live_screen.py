@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from hilgw.cli.keys import single_keys
-from hilgw.cli.output.event_lines import Event
-from hilgw.cli.output.live_table import LiveTable
+from hilgw.cli.output.live_table import Event, LiveTable
 from hilgw.cli.signals import EXIT_BY_SIGNAL
 from hilgw.client.arming import NOT_CONFIRMED, disarm_each
 from hilgw.errors import HilgwError

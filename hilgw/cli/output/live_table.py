@@ -3,14 +3,52 @@
 import copy
 import math
 from collections import deque
+from datetime import datetime
+from typing import Any
 
-from hilgw.cli.output.event_lines import Event, in_words
 from hilgw.cli.output.text import Style, cut, hanging, one_line
-from hilgw.events.kinds import BAD, MOTORS, ROWS, name_of, row_of, severity
+from hilgw.events.kinds import (
+    BAD,
+    MOTORS,
+    ROWS,
+    csv_data,
+    kind_of,
+    name_of,
+    numbers,
+    row_of,
+    severity,
+    words,
+)
 from hilgw.events.numbers import APPLIED
 from hilgw.events.words import joined, listing, of_motors, of_port, span
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.cells import Cells
+from hilgw.view.gateway import Cells
+
+Event = dict[str, Any]
+CSV_COLUMNS = ("wall_s", "mono_ns", "time_ns", "name", "field", "value", "unit")
+
+
+def in_words(event: Event) -> str:
+    """Return the line of an event: the time of day, whom it is about, what happened."""
+    time = datetime.fromtimestamp(event.get("wall_s", 0.0)).astimezone()
+    text = f"{name_of(event):<16} {words(event)}"
+    return one_line(f"{time:%H:%M:%S}.{time.microsecond // 1000:03}  {text}")
+
+
+def csv_rows(event: Event) -> list[list[Any]]:
+    """Return the rows of an event.
+
+    There is a row for each number of a value or a command; one for a frame, for bytes and for a
+    loss; none for other events.
+    """
+    times, name = [event[key] for key in CSV_COLUMNS[:3]], one_line(name_of(event))
+    if columns := kind_of(event).columns:
+        field, value = (one_line(csv_data(event, key)) for key in columns)
+        return [[*times, name, field, value, ""]]
+    return [
+        [*times, name, one_line(one.name), one.value, one_line(one.unit)] for one in numbers(event)
+    ]
+
 
 OLD_NS = 2 * NS_PER_S  # a value of a sensor that is older is not shown as current
 KEPT = 2000  # events below the devices

@@ -32,7 +32,7 @@ from hilgw.events.words import (
     listing,
     sent_on,
 )
-from hilgw.medium.matching import OutOfRange, stage
+from hilgw.medium.listeners import OutOfRange, stage
 from hilgw.medium.medium import Missed
 from hilgw.medium.packet import Packet
 from hilgw.reasons import NotReceivedReason

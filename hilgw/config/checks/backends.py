@@ -18,7 +18,7 @@ from hilgw.config.queries import (
     proxy_of,
     stepped_of,
 )
-from hilgw.config.source.positions import Path
+from hilgw.config.source.text import Path
 from hilgw.control.parts import ListensLocally
 from hilgw.errors import quoted
 from hilgw.settings import PROGRAM

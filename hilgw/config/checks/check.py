@@ -4,24 +4,15 @@ Errors are added to the document's problems; legal but doubtful settings get a w
 """
 
 from hilgw.config import replays
-from hilgw.config.checks import (
-    access,
-    backends,
-    control_loops,
-    federation,
-    files,
-    names,
-    parts,
-    reach,
-)
+from hilgw.config.checks import backends, control_loops, names, network, parts
 from hilgw.config.context import Context, Inspection
 from hilgw.config.scene import check_scene
 from hilgw.config.source.document import Document
-from hilgw.config.source.positions import Diagnostic
+from hilgw.config.source.text import Diagnostic
 
 # A value with an error gets no second one: that of the first check in this order is reported.
 IN_ORDER = (
-    files.check_named_files,
+    names.check_named_files,
     names.check_references,
     backends.check_real,
     backends.check_own_backends,
@@ -45,10 +36,10 @@ IN_ORDER = (
     control_loops.check_proxy_mocks,
     control_loops.check_device_users,
     control_loops.check_forwarding,
-    files.check_group,
-    access.check_files,
-    access.check_metrics,
-    federation.check_federation,
+    names.check_group,
+    network.check_files,
+    network.check_metrics,
+    network.check_federation,
 )
 
 
@@ -58,5 +49,5 @@ def check(document: Document, context: Context) -> list[Diagnostic]:
     for run_check in IN_ORDER:
         run_check(inspection)
     if not document.problems and inspection.get("federation") is None:  # others may have more
-        reach.check_reach(inspection)
+        names.check_reach(inspection)
     return inspection.warnings

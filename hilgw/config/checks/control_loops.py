@@ -5,7 +5,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from hilgw import plugins
-from hilgw.config.checks.access import check_listener
+from hilgw.config.checks.network import check_listener
 from hilgw.config.checks.parts import check_mock, needs_mock
 from hilgw.config.context import Inspection
 from hilgw.config.model import DEFAULT_RELEASE, PartConfig, RobotConfig
@@ -23,7 +23,7 @@ from hilgw.config.queries import (
     stepped_of,
     world_name,
 )
-from hilgw.config.source.positions import Path, spell
+from hilgw.config.source.text import Path, spell
 from hilgw.control.modes import RobotMode, differing, of_one_only
 from hilgw.control.parts import Connects, InWebots, Listens, RunsProgram
 from hilgw.devices.nodes import upright_axis

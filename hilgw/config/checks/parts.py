@@ -10,7 +10,7 @@ from hilgw.adapters.declaration import UsbId, line_of, near_rate
 from hilgw.config.context import Inspection
 from hilgw.config.model import AdapterConfig, NodeConfig, PartConfig
 from hilgw.config.queries import BODY_KEYS, bodies, is_mocked, part_name
-from hilgw.config.source.positions import Path, spell
+from hilgw.config.source.text import Path, spell
 from hilgw.devices.fields import normalise
 from hilgw.devices.properties import NodeFields
 from hilgw.errors import ConfigError, PortError, quoted

@@ -21,6 +21,7 @@ from hilgw.config.queries import (
     stepped_of,
     world_name,
 )
+from hilgw.control.declared import UNGUARDED
 from hilgw.control.events import StopReason
 from hilgw.control.parts import (
     Connects,
@@ -31,7 +32,6 @@ from hilgw.control.parts import (
     RunsProgram,
 )
 from hilgw.control.safety import SafetyState
-from hilgw.control.stop_frame import UNGUARDED
 from hilgw.controllers.base import PEERS
 from hilgw.devices.fields import DEFAULT_STEP_MS, EmitterFields, ReceiverFields
 from hilgw.devices.kinds import KINDS, MOTOR, NO_LIMITS, ROTATIONAL_MOTOR, Device, MotorLimits

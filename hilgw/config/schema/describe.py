@@ -7,8 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hilgw.config.schema.limits import bounds_in_words, number
-from hilgw.config.schema.models import default_of, plain
-from hilgw.config.schema.unions import is_tag, tags
+from hilgw.config.schema.models import default_of, is_tag, plain, tags
 
 _WORDS: dict[Any, str] = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticOmit, to_jsonable_python
 
-from hilgw.config.schema.unions import CHOICE
+from hilgw.config.schema.models import CHOICE
 from hilgw.errors import ConfigError
 
 _PART = "$part"  # a mapping of settings, before all have their names

@@ -22,8 +22,7 @@ from hilgw.config.model import (
     TokenConfig,
 )
 from hilgw.config.schema.limits import checked, refuse, refuse_key
-from hilgw.config.schema.models import parts_schema, settings_schema
-from hilgw.config.schema.unions import union
+from hilgw.config.schema.models import parts_schema, settings_schema, union
 from hilgw.devices.properties import FIELDS, NO_IMAGES, NOT_CARRIED
 from hilgw.errors import ConfigError, quoted
 from hilgw.medium.motion import Circle, Waypoints

@@ -16,7 +16,6 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
-from hilgw.config.source.positions import Diagnostic, Path, Position
 from hilgw.config.source.scalars import BAD, Surprise, resolve
 from hilgw.config.source.syntax import (
     BRACES,
@@ -25,7 +24,7 @@ from hilgw.config.source.syntax import (
     has_bare_braces,
     without_space,
 )
-from hilgw.config.source.text import LinePositions
+from hilgw.config.source.text import Diagnostic, LinePositions, Path, Position
 from hilgw.errors import quoted
 
 HAS_LIBYAML = yaml.__with_libyaml__

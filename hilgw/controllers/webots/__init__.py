@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hilgw.controllers.base import Role, SteppedController
-from hilgw.controllers.webots.battery import LARGEST_J, Battery
+from hilgw.controllers.webots.robot import LARGEST_J, Battery
 from hilgw.controllers.webots.session import WebotsControllerSession
 from hilgw.controllers.webots.settings import WebotsControllerSettings
 from hilgw.devices.fields import DEFAULT_STEP_MS

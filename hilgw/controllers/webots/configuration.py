@@ -47,9 +47,9 @@ from hilgw.protocols.webots.device_messages import (
     TableConfiguration,
     TouchSensorConfiguration,
 )
-from hilgw.protocols.webots.errors import WebotsRefused
 from hilgw.protocols.webots.forms import KINDS
 from hilgw.protocols.webots.robot_messages import DeviceEntry, RobotConfiguration
+from hilgw.protocols.webots.wire import WebotsRefused
 from hilgw.reasons import RequestRefused
 from hilgw.units import ns_to_s
 

@@ -30,16 +30,14 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
-from hilgw.controllers.webots.battery import Battery
-from hilgw.controllers.webots.commands import DeviceCommands
 from hilgw.controllers.webots.configuration import TagTable
-from hilgw.controllers.webots.robot import RobotState
+from hilgw.controllers.webots.motors import DeviceCommands
+from hilgw.controllers.webots.robot import Battery, RobotState
 from hilgw.controllers.webots.sensors import Sensors
 from hilgw.devices.kinds import Device, Devices, Value
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import encode_answer
 from hilgw.protocols.webots.codec import MOST_MESSAGES, Message, describe, encode_time
-from hilgw.protocols.webots.errors import ProtocolError, WebotsRefused
 from hilgw.protocols.webots.forms import ROBOT_TAG
 from hilgw.protocols.webots.requests import (
     Leave,
@@ -56,6 +54,7 @@ from hilgw.protocols.webots.robot_messages import (
     RobotConfiguration,
     SimulationMode,
 )
+from hilgw.protocols.webots.wire import ProtocolError, WebotsRefused
 from hilgw.reasons import RequestRefused
 from hilgw.units import earliest, ns_to_s
 

@@ -20,7 +20,7 @@ from hilgw.controllers.base import (
     Sent,
     Tuned,
 )
-from hilgw.controllers.webots.sampling import Grid
+from hilgw.controllers.webots.sensors import Grid
 from hilgw.medium.packet import Copy
 from hilgw.protocols.webots.answers import encode_answer
 from hilgw.protocols.webots.codec import MESSAGE_HEAD, QUIT, Codec, Message
@@ -30,7 +30,6 @@ from hilgw.protocols.webots.device_messages import (
     SetChannel,
     SetSamplingPeriod,
 )
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import CONFIGURE, ROBOT_TAG
 from hilgw.protocols.webots.passage import AnswerPassage
 from hilgw.protocols.webots.queues import HeldPackets
@@ -44,6 +43,7 @@ from hilgw.protocols.webots.requests import (
     uneven_step,
 )
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
+from hilgw.protocols.webots.wire import ProtocolError
 from hilgw.reasons import PacketRefused
 from hilgw.units import NS_PER_MS
 

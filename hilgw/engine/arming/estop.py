@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import StopReason
@@ -17,8 +18,6 @@ from hilgw.transports.threads import start_thread
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hilgw.engine.control_loop.control_loops import ControlLoops
     from hilgw.engine.observer import Observer
     from hilgw.transports.base import Handle, Scheduler

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from hilgw.control.events import StopReason
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
+from hilgw.devices.kinds import Device
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.observer import State
 from hilgw.engine.simulated.event_loop import real_time, sleep_in_real_time
 from hilgw.errors import HilgwError, SafetyError, quoted, suggest
+from hilgw.transports.base import Scheduler
 from hilgw.units import NS_PER_S, ns_to_s, s_to_ns
 
 if TYPE_CHECKING:
-    from hilgw.devices.kinds import Device
     from hilgw.engine.control_loop.loop import ControlLoop
     from hilgw.engine.control_loop.safety import Safety
-    from hilgw.transports.base import Scheduler
 
 DRAIN_S = 1.0  # time for the last commands to leave
 POLL_S = 0.002

@@ -5,8 +5,7 @@ from typing import Any
 
 from hilgw.control.events import StepRequest
 from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-from hilgw.engine.control_loop.context import LoopContext
-from hilgw.engine.control_loop.parts import LoopController
+from hilgw.engine.control_loop.parts import LoopContext, LoopController
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.stepping import Stepper, Stepping
 from hilgw.engine.simulated.pace import Hold

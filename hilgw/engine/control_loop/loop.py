@@ -46,10 +46,9 @@ from hilgw.control.events import (
 from hilgw.control.forwarding import Forwarding
 from hilgw.devices.kinds import Refusal
 from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
 from hilgw.engine.control_loop.controller_steps import steps_of
-from hilgw.engine.control_loop.devices.radios import Packets
+from hilgw.engine.control_loop.devices.radios import Forwarder, Packets
 from hilgw.engine.control_loop.devices.readings import Readings
 from hilgw.engine.control_loop.devices.registration import Registration
 from hilgw.engine.control_loop.devices.requests import Requests
@@ -67,9 +66,8 @@ if TYPE_CHECKING:
     from hilgw.devices.kinds import Value
     from hilgw.devices.properties import DeviceFields
     from hilgw.engine.control_loop.bodies.body_end import BodyEnd
-    from hilgw.engine.control_loop.context import LoopContext
     from hilgw.engine.control_loop.devices.radios import Radios
-    from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody
+    from hilgw.engine.control_loop.parts import LoopBody, LoopContext, LoopController, RemoteBody
     from hilgw.engine.control_loop.safety import Safety
     from hilgw.engine.observer import State
 

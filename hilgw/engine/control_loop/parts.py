@@ -1,4 +1,4 @@
-"""The ends that a control loop connects, and what takes the place of one that a robot lacks."""
+"""The ends that a control loop connects, and the context that its parts share."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,19 +9,77 @@ from hilgw.control.events import (
     Command,
     DeviceSettings,
     Event,
+    Notice,
     Outcome,
     PacketIn,
     PacketOut,
+    ProtocolFailure,
     RefusedRequest,
 )
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
 from hilgw.devices.kinds import Device, Devices, Refusal
-from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.stepping import Stepping
+from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.observer import Observer
+from hilgw.engine.reporting.statistics import ControlLoopStatistics, NoticeFilter
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import Scheduler
+
+LOGGED_BYTES = 64
+
+
+class Notices:
+    """The notices of one control loop for the user. A notice that repeats is shown once."""
+
+    def __init__(self, name: str, observer: Observer) -> None:
+        self._name = name
+        self._observer = observer
+        self._filter = NoticeFilter()
+
+    def add(self, text: str, key: str = "") -> None:
+        """Show this text about the robot. key: texts with the same key are shown once."""
+        if self._filter.is_due(key, once=bool(key)):
+            self._observer.notice(self._name, text)
+
+    def show(self, name: str, event: Event) -> None:
+        """Show an event of the link of this name: refusals, notices and failures, no others."""
+        match event:
+            case RefusedRequest(_, reason, text):
+                self._observer.refused(name, reason, text)
+            case Notice(text, once):
+                if self._filter.is_due(text, once):
+                    self._observer.notice(name, text)
+            case ProtocolFailure(error, tail) if tail:
+                more = "..." if len(tail) > LOGGED_BYTES else ""
+                text = f"{error.what}: {tail[:LOGGED_BYTES].hex(' ')}{more}"
+                self._observer.notice(name, text)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopContext:
+    """name: of the robot. scheduler: of the gateway's time, which may be simulated."""
+
+    name: str
+    scheduler: Scheduler
+    observer: Observer
+    watchdog: Watchdog
+    statistics: ControlLoopStatistics = field(default_factory=ControlLoopStatistics)
+    notices: Notices = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notices", Notices(self.name, self.observer))
+
+    def refuse(self, reason: str, text: str) -> None:
+        """Count and show a refused request of the controller.
+
+        text: empty where the text of an earlier refusal was shown.
+        """
+        self.statistics.refused[reason] += 1
+        if text:
+            self.observer.refused(self.name, reason, text)
+
 
 _NO_BODY = Refusal(RequestRefused.NO_BODY, "this robot has no body")
 

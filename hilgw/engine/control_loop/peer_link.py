@@ -10,13 +10,12 @@ from typing import Any, Generic, TypeVar
 from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.control.session import ChecksFrames, LinkSession
 from hilgw.engine.control_loop.watchdog import STALE_INPUT_NS, Watchdog
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.line import LinePacer
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES
 from hilgw.framing.guess import AFTER_NS, FirstFrame
-from hilgw.transports.base import NOT_SET, Flag, Scheduler, Transport
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import NOT_SET, Flag, Scheduler, Transport, Wakeup
 from hilgw.units import NS_PER_MS
 
 S = TypeVar("S", bound=LinkSession)

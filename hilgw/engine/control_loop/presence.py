@@ -1,9 +1,8 @@
 """Presence of a robot's controller, and what the user can do where none runs."""
 
-from hilgw.engine.control_loop.context import LoopContext
-from hilgw.engine.control_loop.parts import LoopController
+from hilgw.engine.control_loop.parts import LoopContext, LoopController
 from hilgw.engine.processes.processes import ProgramState
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Wakeup
 from hilgw.units import NS_PER_S
 
 NONE_RUNS = "no controller runs"

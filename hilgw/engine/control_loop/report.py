@@ -8,15 +8,15 @@ from hilgw.control.events import StopReason
 from hilgw.control.safety import SafetyState
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd
 from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-from hilgw.engine.control_loop.bodies.forwarder import Forwarder
 from hilgw.engine.control_loop.bodies.mode_switch import ModeSwitch
 from hilgw.engine.control_loop.bodies.shadow import divergence_report
-from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.devices.radios import Forwarder
+from hilgw.engine.control_loop.parts import LoopContext
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.presence import Presence
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, finite, merged, refusals
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Wakeup
 from hilgw.units import NS_PER_S, ns_to_s
 
 BY_HAND = (

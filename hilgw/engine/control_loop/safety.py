@@ -6,33 +6,28 @@ from the watchdog's thread while the event loop hangs.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import BrakeDamping, MotorSettings, StopReason
+from hilgw.control.events import BrakeDamping, Command, Event, LedValue, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.record import MotorRecords
+from hilgw.control.safety import MotorMode
 from hilgw.devices.kinds import MOTOR, Refusal
-from hilgw.engine.control_loop.bodies.positions import Positions
-from hilgw.engine.control_loop.bodies.standstill import Standstill
-from hilgw.engine.control_loop.emergency_stop import EmergencyStop
+from hilgw.engine.control_loop.bodies.positions import Positions, Standstill
 from hilgw.engine.control_loop.stops import Stops
+from hilgw.engine.control_loop.watchdog import EmergencyStop
 from hilgw.engine.observer import State
 from hilgw.engine.reporting.statistics import ControlLoopStatistics, motions
 from hilgw.engine.supervisor import ObservedPort
 from hilgw.errors import PeerError, PortError
 from hilgw.reasons import RequestRefused
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Transport, Wakeup
 from hilgw.units import NS_PER_MS, ns_to_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from hilgw.control.events import Command, Event, LedValue
-    from hilgw.control.safety import MotorMode
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.parts import LoopBody, LoopController
-    from hilgw.transports.base import Transport
+    from hilgw.engine.control_loop.parts import LoopBody, LoopContext, LoopController
 
 # A command that would wait longer than this for the serial line is out of date when it arrives.
 LONGEST_DELAY_NS = 500 * NS_PER_MS

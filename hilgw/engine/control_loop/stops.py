@@ -8,23 +8,19 @@ the stop has left.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hilgw.control.events import StopReason, Write
+from hilgw.control.events import Command, StopPlan, StopReason, Write
 from hilgw.control.safety import BY_HAND
-from hilgw.control.stop import StopPlan
 from hilgw.devices.kinds import MOTOR
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Scheduler, Wakeup
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import Command
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.transports.base import Scheduler
 
 REPEAT_NS = 30 * NS_PER_MS
 LOOK_NS = 5 * NS_PER_MS

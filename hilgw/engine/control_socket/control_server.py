@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.events import StopReason
 from hilgw.control.modes import RobotMode
 from hilgw.engine.arming.leases import Lease
+from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_socket.handover import Handover
 from hilgw.engine.control_socket.look_server import (
     IDLE_S,
@@ -14,20 +15,18 @@ from hilgw.engine.control_socket.look_server import (
     LookServer,
     suggestions,
 )
+from hilgw.engine.gateway import Gateway
 from hilgw.engine.reporting.status import status_of, status_steps
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
 from hilgw.events.kinds import StatusJson
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.messages import keys_of
+from hilgw.protocols.gateway.messages import GATEWAY, keys_of
 from hilgw.protocols.gateway.network import added_up
-from hilgw.protocols.gateway.paths import GATEWAY
 from hilgw.protocols.gateway.requests import Done, robots_in
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
-    from hilgw.engine.control_loop.control_loops import ControlLoops
-    from hilgw.engine.gateway import Gateway
     from hilgw.engine.recording.recordings import Recordings
 
 __all__ = ["IDLE_S", "MAX_CLIENTS", "ControlServer"]

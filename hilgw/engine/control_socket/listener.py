@@ -1,8 +1,8 @@
 """The listening end of a local socket: a socket in the file system that is never another's.
 
 The file of a listening socket stays when its process is killed. A dead one is replaced or removed,
-a live one never is. The folder of this user's control sockets (`hilgw.protocols.gateway.paths`) is
-made if needed.
+a live one never is. The folder of this user's control sockets is made if needed (see
+`hilgw.protocols.gateway.messages`).
 """
 
 import os
@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from hilgw.errors import ConfigError, HilgwError, printable, quoted
-from hilgw.protocols.gateway import paths
-from hilgw.protocols.gateway.paths import PASS, folders, is_live, is_private, shared_folder
+from hilgw.protocols.gateway import messages
+from hilgw.protocols.gateway.messages import PASS, folders, is_live, is_private, shared_folder
 from hilgw.transports.accepting import Accepting
 
 BACKLOG = 64
@@ -81,7 +81,7 @@ class ControlListener:
     # --- the file ---------------------------------------------------------------------------------
 
     def _listen_at_path(self) -> socket.socket:
-        if self._group is not None and self.path.parent.parent == paths.SERVICES:
+        if self._group is not None and self.path.parent.parent == messages.SERVICES:
             open_to(self.path.parent, self._group)
         try:
             return self._listen()

@@ -34,8 +34,14 @@ from hilgw.errors import HilgwError, PeerError, UsageError, known_here, quoted, 
 from hilgw.events.kinds import LIVE, Cell, StatusJson
 from hilgw.forms import name_of
 from hilgw.protocols.gateway import requests
-from hilgw.protocols.gateway.messages import LINE_BYTES, VERSION, VersionError, encode, keys_of
-from hilgw.protocols.gateway.paths import LOOK
+from hilgw.protocols.gateway.messages import (
+    LINE_BYTES,
+    LOOK,
+    VERSION,
+    VersionError,
+    encode,
+    keys_of,
+)
 from hilgw.transports.base import Scheduler
 
 IDLE_S = 10.0

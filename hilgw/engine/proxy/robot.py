@@ -16,8 +16,7 @@ from hilgw.controllers.base import (
     Tuned,
 )
 from hilgw.engine.observer import Observer
-from hilgw.engine.robot.ports import ReceiverPort
-from hilgw.engine.robot.robot import Robot
+from hilgw.engine.robot.ports import ReceiverPort, Robot
 from hilgw.medium.packet import Copy
 from hilgw.reasons import PacketRefused
 from hilgw.transports.base import Transport

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from hilgw.errors import HilgwError, quoted, suggest
 from hilgw.protocols.gateway.requests import Recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hilgw.engine.gateway import Gateway
     from hilgw.engine.recording.recorder import Recorder
     from hilgw.record.writer import Report

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http import HTTPStatus
 from itertools import islice
@@ -17,14 +18,12 @@ from hilgw.engine.reporting.parts import Parts, fill
 from hilgw.errors import PortError
 from hilgw.protocols.gateway.metrics import CONTENT_TYPE, texts_of
 from hilgw.reasons import RequestRefused
+from hilgw.transports.base import Scheduler, Transport
 from hilgw.transports.tcp.listener import ListenerLimits
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from hilgw.engine.listening import Listening
-    from hilgw.transports.base import Scheduler, Transport
 
 REQUEST_BYTES = 8192
 DEADLINE_NS = 5 * NS_PER_S  # a connection is closed then, whatever it does

@@ -12,8 +12,7 @@ from heapq import heappop, heappush
 
 from hilgw.devices.steps import StepClock
 from hilgw.engine.event_loop.scheduler import LazyHeap
-from hilgw.transports.base import Scheduler
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Scheduler, Wakeup
 
 DEPARTURE, SAMPLE, STEP = 0, 1, 2
 

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from hilgw.engine.event_loop.scheduler import Timer
-from hilgw.engine.simulated.clock import SimulatedClock
-from hilgw.engine.simulated.pace import Factor, Holds, Jumps
+from hilgw.engine.simulated.pace import Factor, Holds, Jumps, SimulatedClock
 from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_S, s_to_ns
 

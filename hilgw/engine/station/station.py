@@ -32,9 +32,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.engine.observer import Direction
 from hilgw.engine.reporting.statistics import StationStatistics
-from hilgw.engine.station.frame_tap import FrameTap
-from hilgw.engine.station.line_pacer import LinePacer
-from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.station.line import FrameTap, LinePacer, ReceiveFilter
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError, PeerError, PortError
 from hilgw.framing.base import TURN_BYTES, FrameDropped
@@ -42,8 +40,7 @@ from hilgw.medium.airs import AIR_TIME_NS
 from hilgw.medium.listeners import Listener
 from hilgw.medium.packet import Copy
 from hilgw.reasons import ExpiredReason, PacketRefused, RefusedReason
-from hilgw.transports.base import Scheduler, Transport
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Scheduler, Transport, Wakeup
 
 Given = TypeVarTuple("Given")
 

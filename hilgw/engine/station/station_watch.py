@@ -9,8 +9,7 @@ from dataclasses import replace
 from hilgw.engine.observer import Observer, State
 from hilgw.events.words import of_port
 from hilgw.records import record
-from hilgw.transports.base import Scheduler
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Scheduler, Wakeup
 from hilgw.units import NS_PER_S, ns_to_s
 
 CHECK_NS = NS_PER_S

@@ -14,15 +14,19 @@ from hilgw.protocols.wc2ec.codec import (
     encode_signal,
 )
 from hilgw.protocols.wc2ec.describe import describe, in_words, readable
-from hilgw.protocols.wc2ec.layout import LONGEST_PACKET, MOST_DEVICES, ORIGINAL, Layouts, Numbers
 from hilgw.protocols.wc2ec.link import LONGEST_FRAME, Wc2ecLink
 from hilgw.protocols.wc2ec.messages import (
+    LONGEST_PACKET,
+    MOST_DEVICES,
+    ORIGINAL,
     CommandByte,
     DisableSensor,
     EnableSensor,
     Error,
     Failure,
+    Layouts,
     Message,
+    Numbers,
     PacketData,
     RegisterSensor,
     Rejected,

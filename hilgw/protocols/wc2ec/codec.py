@@ -9,18 +9,16 @@ import sys
 
 from hilgw.devices.kinds import KINDS, Quantity, Refusal
 from hilgw.errors import FrameError, PeerError
-from hilgw.protocols.wc2ec.layout import (
+from hilgw.protocols.wc2ec.messages import (
     BODILESS,
     FORMS,
     HEADER_BYTES,
     LONGEST_NAME,
     LONGEST_PACKET,
-    Layout,
-    Layouts,
-)
-from hilgw.protocols.wc2ec.messages import (
     CommandByte,
     Failure,
+    Layout,
+    Layouts,
     Message,
     PacketData,
     RegisterSensor,

@@ -1,11 +1,13 @@
 """WC2EC bytes and messages as text."""
 
 from hilgw.protocols.wc2ec.codec import Decoder
-from hilgw.protocols.wc2ec.layout import FORMS, Layouts, Numbers
 from hilgw.protocols.wc2ec.messages import (
+    FORMS,
     CommandByte,
     Failure,
+    Layouts,
     Message,
+    Numbers,
     PacketData,
     RegisterSensor,
     Rejected,

@@ -7,8 +7,7 @@ itself shows both.
 
 from hilgw.framing.base import Framing
 from hilgw.protocols.wc2ec.codec import Decoder, encode, encode_value
-from hilgw.protocols.wc2ec.layout import Layouts
-from hilgw.protocols.wc2ec.messages import Message, Rejected, Sent, Side
+from hilgw.protocols.wc2ec.messages import Layouts, Message, Rejected, Sent, Side
 from hilgw.reasons import RequestRefused
 
 LONGEST_FRAME = 64  # bytes on a line, but of packets and of long names

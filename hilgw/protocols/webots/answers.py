@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.wire import ProtocolError
 from hilgw.records import record
 
 LARGEST_ANSWER = 256 * 1024 * 1024

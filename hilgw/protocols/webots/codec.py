@@ -22,7 +22,6 @@ from hilgw.protocols.webots.configuration import (
     encode_new_devices,
 )
 from hilgw.protocols.webots.device_messages import BrakeCommand, DeviceCommand, DeviceMessage
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.forms import (
     COMMANDS,
     CONFIGURE,
@@ -48,7 +47,7 @@ from hilgw.protocols.webots.robot_messages import (
     RobotConfiguration,
     RobotMessage,
 )
-from hilgw.protocols.webots.wire import F64, U8, U16, Cursor, Field, Number, Vector
+from hilgw.protocols.webots.wire import F64, U8, U16, Cursor, Field, Number, ProtocolError, Vector
 
 Message = RobotMessage | DeviceMessage
 Command = RobotCommand | DeviceCommand

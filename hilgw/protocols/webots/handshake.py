@@ -1,5 +1,10 @@
 """The handshake on TCP: the controller sends a hello, Webots an acknowledgement.
 
+They are the port, the local sockets of a robot, and the variables in the environment of a
+controller.
+
+Source: Webots user guide, "Running Extern Robot Controllers"; libController R2025a.
+
 Neither has an end or a length. libController reads the acknowledgement by one read of 10 bytes:
 write it at once, and nothing after it until the first request has arrived. Nothing follows the
 hello either: a name that arrives in parts has no visible end, so the glue reads until it matches a
@@ -9,11 +14,71 @@ robot, or until no more bytes come.
 import hashlib
 import re
 import shlex
+import sys
+from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 
 from hilgw.errors import printable
-from hilgw.protocols.webots.errors import ProtocolError
-from hilgw.protocols.webots.wire import encode_text
+from hilgw.protocols.webots.wire import ProtocolError, encode_text
+
+DEFAULT_PORT = 1234
+INSTANCES = Path("/tmp/webots")
+EXTERN = "extern"
+NO_USER = "default"
+URL = "WEBOTS_CONTROLLER_URL"
+TOKEN = "HILGW_TOKEN"
+MODULE_FOLDER = Path(__file__).parents[2] / "api" / "path"
+"""Contains hilgw's module `controller`, for PYTHONPATH."""
+
+_LIST_SEPARATOR = ";" if sys.platform == "win32" else ":"
+
+
+def instances_of(environment: Mapping[str, str]) -> Path:
+    """Return the folder of the simulators that one user runs; each simulator has a folder in it.
+
+    The user is that of the environment, as in libController; a service or a container without one
+    has the folder `default`.
+    """
+    return INSTANCES / (environment.get("USER") or environment.get("USERNAME") or NO_USER)
+
+
+def socket_path(instance: Path, robot: str, end: str) -> Path:
+    """Return the local socket of a robot.
+
+    `end` is EXTERN, or "intern" for a controller that the simulator starts itself.
+    """
+    around = len(bytes(instance / "ipc" / end)) + 1
+    return instance / "ipc" / encode_name(robot, around) / end
+
+
+def program_environment(
+    url: str | None,
+    inherited: Mapping[str, str],
+    token: str | None = None,
+) -> dict[str, str]:
+    """Return the environment of a program that connects to this address.
+
+    Its module `controller` is that of hilgw.
+
+    Args:
+        url: The address; None: the simulator on this machine, as without hilgw.
+        inherited: The environment of this process.
+        token: For a gateway that asks for one; None: that of the inherited environment.
+    """
+    environment = dict(inherited)
+    if url is not None:
+        given = inherited.get(TOKEN) if token is None else token
+        # These name a simulator that started this program, or its library.
+        for name in ("WEBOTS_INSTANCE_PATH", "WEBOTS_ROBOT_NAME", URL, TOKEN):
+            environment.pop(name, None)
+        environment[URL] = url
+        if given:
+            environment[TOKEN] = given
+    parts = (str(MODULE_FOLDER), inherited.get("PYTHONPATH", ""))
+    environment["PYTHONPATH"] = _LIST_SEPARATOR.join(part for part in parts if part)
+    return environment
+
 
 GREETING = b"CTR"
 LONGEST_NAME = 90

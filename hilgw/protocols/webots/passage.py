@@ -22,7 +22,7 @@ from hilgw.protocols.webots.answers import (
     plain_delay,
 )
 from hilgw.protocols.webots.codec import QUIT, encode_time
-from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.wire import ProtocolError
 
 MOST_KEPT = 4 * 1024 * 1024
 """Bytes of messages that `end` gets; those of a longer answer are not kept for it."""

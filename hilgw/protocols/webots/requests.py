@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hilgw.protocols.webots.errors import ProtocolError
+from hilgw.protocols.webots.wire import ProtocolError
 
 LARGEST_REQUEST = 64 * 1024 * 1024
 """Four full Emitters of 16 MiB: more than any robot sends in a step."""

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     begin_ns = recording.head["time_ns"] + args.begin * 1e9
     events = recording.events(0.0 if args.frames else args.begin, args.end)
     if args.frames:  # they need all earlier events
-        from hilgw.assemble.frames import decoders_of, with_frames
+        from hilgw.assemble.ports import decoders_of, with_frames
 
         decoders = decoders_of(recording.head, f"configuration in {recording.path}")
         if unframed := [name for name in args.names if name not in decoders]:

@@ -86,8 +86,8 @@ def run(args: argparse.Namespace) -> int:
 def _twins(recording: "Recording", args: argparse.Namespace) -> tuple[Any, dict[str, Any], int]:
     from hilgw.config.load import recorded
     from hilgw.devices.fields import EmitterFields
-    from hilgw.record.twin.fields import twin_of
-    from hilgw.record.twin.shadows import BODIES, Shadow
+    from hilgw.record.twin.links import twin_of
+    from hilgw.record.twin.picture import BODIES, Shadow
 
     config, begin_ns = recorded(recording.head), recording.head["time_ns"]
     finder, shadows = _links(config), dict[str, Shadow]()

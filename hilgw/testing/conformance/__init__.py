@@ -11,7 +11,7 @@ A broken rule reports its name, the actual and the expected result, and the byte
 
 from hilgw.testing.conformance.live_rules import LiveRules
 from hilgw.testing.conformance.mapping_rules import MappingRules
-from hilgw.testing.conformance.trouble_rules import TroubleRules
+from hilgw.testing.conformance.simulated_rules import TroubleRules
 
 
 class AdapterConformance(MappingRules, TroubleRules, LiveRules):

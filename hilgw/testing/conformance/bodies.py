@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from hilgw.bodies.base import Body, current
 from hilgw.config.queries import is_on_line
+from hilgw.control.declared import StopFrame
 from hilgw.control.events import (
     Accepted,
     Command,
@@ -36,15 +37,14 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.limits import check_command
-from hilgw.control.stop_frame import StopFrame
 from hilgw.devices.kinds import LINEAR_MOTOR, MOTOR, Device, MotorLimits, Refusal
 from hilgw.engine.mock_host import create_mock
 from hilgw.framing import create
 from hilgw.plugins import new_air
 from hilgw.settings import MockSpec
 from hilgw.testing.co_simulation import BodyLine
-from hilgw.testing.conformance.broken_rule import BrokenRule, broken, require, shown
 from hilgw.testing.conformance.inputs import explore
+from hilgw.testing.conformance.subject import BrokenRule, broken, require, shown
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from hilgw.adapters.base import Dropped, Event, Notice, Received, Transmission, Write, line_of
 from hilgw.medium.packet import Packet
-from hilgw.testing.conformance.broken_rule import broken, bytes_line, require, shown
 from hilgw.testing.conformance.inputs import anything, cut_streams, cuts, explore, noise
 from hilgw.testing.conformance.simulation import Simulation, new_session
-from hilgw.testing.conformance.subject import Subject, Vector
+from hilgw.testing.conformance.subject import Subject, Vector, broken, bytes_line, require, shown
 from hilgw.testing.conformance.watched_session import DEADLINES, WatchedSession
 
 GIVEN_UP_S = 10.0  # this silence ends any incomplete frame

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, find, settings, strategies as st
 from hypothesis.errors import Flaky, NoSuchExample
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from hilgw.testing.conformance.broken_rule import BrokenRule
+from hilgw.testing.conformance.subject import BrokenRule
 
 __tracebackhide__ = True  # a failure is shown at the rule, not in here
 

@@ -16,10 +16,9 @@ from hilgw.engine.observer import State
 from hilgw.engine.supervisor import Supervisor
 from hilgw.medium.packet import Copy, Packet
 from hilgw.plugins import new_air
-from hilgw.testing.conformance.broken_rule import broken, require, shown
-from hilgw.testing.conformance.payload_rules import PayloadRules
+from hilgw.testing.conformance.simulated_rules import PayloadRules
 from hilgw.testing.conformance.simulation import StationUnderTest, guarded
-from hilgw.testing.conformance.subject import Subject
+from hilgw.testing.conformance.subject import Subject, broken, require, shown
 from hilgw.testing.fixtures.faulty_device import FaultyDevice
 from hilgw.transports.base import DeviceSide, LineSettings, Transport
 from hilgw.transports.serial.port import open_serial

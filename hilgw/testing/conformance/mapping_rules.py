@@ -6,11 +6,10 @@ from typing import Any
 from hilgw.adapters.base import Mapped, Transmission, line_of
 from hilgw.medium.packet import BROADCAST
 from hilgw.plugins import new_air
-from hilgw.testing.conformance.broken_rule import require, shown
 from hilgw.testing.conformance.codec_rules import CodecRules
-from hilgw.testing.conformance.payload_rules import PayloadRules
+from hilgw.testing.conformance.simulated_rules import PayloadRules
 from hilgw.testing.conformance.simulation import Simulation, guarded
-from hilgw.testing.conformance.subject import Vector
+from hilgw.testing.conformance.subject import Vector, require, shown
 
 TYPES = ("radio", "serial", "infra-red")
 MAPS = ("exact", "approximate", "cannot")

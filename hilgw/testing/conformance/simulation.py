@@ -8,7 +8,7 @@ from hilgw.adapters.base import StationSettings, line_of
 from hilgw.engine.mock_host import MockHost
 from hilgw.engine.observer import Observer
 from hilgw.engine.reporting.statistics import StationStatistics
-from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.station.line import ReceiveFilter
 from hilgw.engine.station.station import Station
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, ConfigError, HilgwError, MismatchError, PortError
@@ -18,8 +18,14 @@ from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Mount
 from hilgw.plugins import new_air
 from hilgw.testing.co_simulation import CoSimulation
-from hilgw.testing.conformance.broken_rule import BrokenRule, broken, location_of, require, shown
-from hilgw.testing.conformance.subject import Subject
+from hilgw.testing.conformance.subject import (
+    BrokenRule,
+    Subject,
+    broken,
+    location_of,
+    require,
+    shown,
+)
 from hilgw.testing.conformance.watched_session import DEADLINES, UNFINISHED, WatchedSession
 from hilgw.testing.sim.event_loop import Clock, StuckError
 from hilgw.transports.base import LineSettings, Scheduler

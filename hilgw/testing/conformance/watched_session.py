@@ -23,7 +23,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import BROADCAST, Packet
-from hilgw.testing.conformance.broken_rule import (
+from hilgw.testing.conformance.subject import (
     BrokenRule,
     broken,
     bytes_line,

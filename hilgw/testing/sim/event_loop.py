@@ -15,9 +15,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 from unittest import mock
 
-from hilgw.engine.simulated.clock import SimulatedClock
 from hilgw.engine.simulated.event_loop import JumpingSelector, Ready, SimulatedLoop
-from hilgw.engine.simulated.pace import Holds, Jumps
+from hilgw.engine.simulated.pace import Holds, Jumps, SimulatedClock
 from hilgw.units import NS_PER_S, s_to_ns
 
 __tracebackhide__ = True  # a failure is shown in the test

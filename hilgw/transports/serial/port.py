@@ -23,7 +23,7 @@ from hilgw.guardian import NAME as GUARDIAN
 from hilgw.transports import threads
 from hilgw.transports.base import LineSettings, Scheduler, SwitchModemLine, Transport
 from hilgw.transports.open_errors import held_by, port_error
-from hilgw.transports.serial.quirks import (
+from hilgw.transports.serial.descriptor import (
     KeepsModemLines,
     NonBlocking,
     pyserial_settings,
@@ -85,7 +85,7 @@ async def open_serial(
     try:
         if path == "asyncio" or os.name != "posix":
             return _over_asyncio(device, port)
-        from hilgw.transports.serial.stream import SerialStream
+        from hilgw.transports.serial.descriptor import SerialStream
 
         return SerialStream(
             device, port, device.notices, is_pty=device.is_pty, modem_lines=modem_lines
@@ -270,7 +270,7 @@ def _over_asyncio(device: _Device, name: str) -> Transport:
     import serial_asyncio
 
     from hilgw.transports.asyncio_stream import AsyncioStream
-    from hilgw.transports.serial.stream import close_without_waiting
+    from hilgw.transports.serial.descriptor import close_without_waiting
 
     class Aborting(serial_asyncio.SerialTransport):  # type: ignore[misc]
         """A transport of a library that ends with abort() in all cases, once.

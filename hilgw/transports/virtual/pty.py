@@ -11,7 +11,7 @@ from hilgw.errors import PortError, PortReason
 from hilgw.transports.base import Observable, Scheduler, SwitchModemLine
 from hilgw.transports.own_folder import OwnFolder
 from hilgw.transports.serial import tty
-from hilgw.transports.virtual.pacing import PacedLine
+from hilgw.transports.virtual.pipe import PacedLine
 
 DeviceHandler = Callable[[bytes, int | None], None]
 DEVICE_LIMIT_BYTES = 65536

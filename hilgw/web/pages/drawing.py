@@ -11,11 +11,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from hilgw.events.words import in_words as words
-from hilgw.medium.matching import stage
+from hilgw.medium.listeners import stage
 from hilgw.medium.pose import IDENTITY, Pose, Vector
 from hilgw.units import NS_PER_S
-from hilgw.view.cells import Event
-from hilgw.view.gateway import NO_SCENE, NO_TOPOLOGY, GatewayView
+from hilgw.view.gateway import NO_SCENE, NO_TOPOLOGY, Event, GatewayView
 from hilgw.web.pages.packets import Filter
 
 MOST_THINGS, MOST_FLIGHTS, MOST_COPIES = 300, 25, 4000

@@ -10,8 +10,7 @@ from hilgw.events.kinds import BAD, MOTORS, PORTS, severity
 from hilgw.events.words import in_words as words, of_motors
 from hilgw.view.gateway import GONE, NO_TOPOLOGY, UP, GatewayView
 from hilgw.view.series import at_most as at_most_s
-from hilgw.web.content import content, scrolling
-from hilgw.web.markup import Markup, age, element, joined, state, table
+from hilgw.web.markup import Markup, age, content, element, joined, scrolling, state, table
 from hilgw.web.page import Page
 
 COUNTED = ("lost", "sent", "delivered", "unsettled", "received", "missed", "late", "dropped")

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from hilgw.events.kinds import is_lost
 from hilgw.events.words import in_words as words
 from hilgw.units import NS_PER_MS, NS_PER_S
-from hilgw.view.cells import Event
-from hilgw.view.gateway import NO_TOPOLOGY, PACKETS, GatewayView
+from hilgw.view.gateway import NO_TOPOLOGY, PACKETS, Event, GatewayView
 from hilgw.web.pages.overview import at_most, meaning
 
 ANY_KIND = "all kinds"

@@ -13,11 +13,9 @@ from hilgw.events.numbers import mode_of
 from hilgw.units import NS_PER_MS, NS_PER_S
 from hilgw.view.gateway import UP, GatewayView
 from hilgw.view.series import POINTS, Points, Reading, collect, of_event, of_status
-from hilgw.web.actions import button
-from hilgw.web.content import scrolling
-from hilgw.web.markup import Markup, age, state, table
+from hilgw.web.markup import Markup, age, scrolling, state, table
 from hilgw.web.model import Bench
-from hilgw.web.page import Page
+from hilgw.web.page import Page, button
 from hilgw.web.pages.robot import robots_of, titles_of
 
 WINDOWS = {10: "last 10 s", 60: "last 1 min", 300: "last 5 min", 0: "all"}

@@ -15,9 +15,9 @@ from urllib.parse import quote, urlencode
 
 from hilgw.client.gateway import Gateway
 from hilgw.view.gateway import UP, GatewayView
-from hilgw.web.actions import Actions, button
-from hilgw.web.content import content, scrolling
-from hilgw.web.markup import Markup, element, joined, table
+from hilgw.web.markup import Markup, content, element, joined, scrolling, table
+from hilgw.web.model import Bench
+from hilgw.web.page import Actions, Page, button
 from hilgw.web.pages.overview import general
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from hilgw.web.model import Bench
-    from hilgw.web.page import Page
 
 NAME = re.compile(r"(?!\.)[A-Za-z0-9._-]{1,120}\.pcapng")
 MOST_FILES = 200

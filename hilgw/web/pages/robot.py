@@ -10,12 +10,9 @@ from hilgw.devices.keys import MODIFIERS, NAMES, code_of
 from hilgw.events.kinds import is_chosen, name_of, severity, words as words_of
 from hilgw.events.numbers import mode_of, number
 from hilgw.events.words import in_words as words
-from hilgw.view.cells import Event
-from hilgw.view.gateway import UP, GatewayView
-from hilgw.web.actions import Actions, button
-from hilgw.web.content import content, scrolling
-from hilgw.web.markup import Markup, age, element, joined, state, table
-from hilgw.web.page import Page
+from hilgw.view.gateway import UP, Event, GatewayView
+from hilgw.web.markup import Markup, age, content, element, joined, scrolling, state, table
+from hilgw.web.page import Actions, Page, button
 from hilgw.web.pages.overview import armed_state, general, robot_of
 from hilgw.web.pages.traffic import clock
 

@@ -6,12 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from hilgw.events.words import in_words as words, of_line
-from hilgw.view.cells import Event
-from hilgw.view.gateway import GatewayView
-from hilgw.web.actions import button
-from hilgw.web.content import content, scrolling
-from hilgw.web.markup import Markup, element, joined, state, table
-from hilgw.web.page import Page
+from hilgw.view.gateway import Event, GatewayView
+from hilgw.web.markup import Markup, content, element, joined, scrolling, state, table
+from hilgw.web.page import Page, button
 from hilgw.web.pages.packets import ANY_KIND, Capture, Filter, capture, frames, hops, send_command
 
 SHOWN, DATA_BYTES = 100, 24

@@ -12,7 +12,7 @@ from hilgw.adapters.text.settings import ByHeader, OneChannel
 from hilgw.config.load import load_config
 from hilgw.framing.guess import AFTER_NS
 from hilgw.medium.packet import Packet
-from hilgw.protocols.text.steps import Step
+from hilgw.protocols.text.patterns import Step
 from hilgw.testing import AdapterConformance, Vector
 from tests.adapters.bench import of
 

@@ -6,7 +6,7 @@ import pytest
 
 from hilgw.adapters.base import Failed, Notice, Ready, StationSettings
 from hilgw.adapters.xbee import ADAPTER
-from hilgw.adapters.xbee.module import hardware_of
+from hilgw.adapters.xbee.network import hardware_of
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, Mapping
 from hilgw.errors import MismatchError, PeerError
 from hilgw.testing import AdapterConformance, Vector

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hilgw.cli.output.event_lines import csv_rows, in_words
+from hilgw.cli.output.live_table import csv_rows, in_words
 from hilgw.events import kinds as events
 from tests.view.samples import sample
 

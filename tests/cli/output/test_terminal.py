@@ -21,7 +21,7 @@ from hilgw.devices.kinds import GYRO, LED, LINEAR_MOTOR, ROTATIONAL_MOTOR, Devic
 from hilgw.engine.observer import ControlLoopStatus, Observers, State
 from hilgw.engine.reporting.latency import Latency
 from hilgw.events.words import escape
-from hilgw.medium.matching import OutOfRange
+from hilgw.medium.listeners import OutOfRange
 from hilgw.medium.packet import Packet
 
 

@@ -8,7 +8,7 @@ from hilgw.adapters.base import MockSpec
 from hilgw.adapters.xbee import XBeeAdapter
 from hilgw.config.line_rates import notices
 from hilgw.config.load import load_config, load_text
-from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import ConfigErrors
 from hilgw.devices.properties import DistanceSensorFields, RotationalMotorFields
 from tests.config.cases import Lines, faults
 

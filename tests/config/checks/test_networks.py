@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from hilgw.config.checks import federation
+from hilgw.config.checks import network
 from hilgw.config.load import load_config, load_text
-from hilgw.config.source.positions import ConfigErrors
+from hilgw.config.source.text import ConfigErrors
 from hilgw.federation.settings import check_settings
 from tests.config.cases import Lines, faults
 
@@ -245,7 +245,7 @@ def test_gateways_run_in_real_time(errors: Lines, speed: str) -> None:
 
 
 def test_the_extra_is_needed(errors: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(federation, "find_spec", lambda name: None)
+    monkeypatch.setattr(network, "find_spec", lambda name: None)
     assert errors(text()) == ["f:3:3: federation: needs Eclipse Zenoh; pip install 'hilgw[zenoh]'"]
 
 

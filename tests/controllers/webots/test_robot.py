@@ -16,8 +16,7 @@ from hilgw.control.events import (
     Stop,
     StopReason,
 )
-from hilgw.controllers.webots.battery import Battery
-from hilgw.controllers.webots.robot import MOST_TEXTS
+from hilgw.controllers.webots.robot import MOST_TEXTS, Battery
 from hilgw.devices.keys import NAMES, code_of
 from hilgw.errors import HilgwError
 from tests.controllers.webots.test_session import (

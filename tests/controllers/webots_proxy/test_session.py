@@ -24,9 +24,9 @@ from hilgw.protocols.webots.device_messages import (
     SetChannel,
     SetSamplingPeriod,
 )
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.requests import Block, encode_request
 from hilgw.protocols.webots.robot_messages import DeviceEntry, Quit, RobotConfiguration
+from hilgw.protocols.webots.wire import ProtocolError
 from hilgw.reasons import PacketRefused
 from tests.cases import pieces
 from tests.controllers.sampling_model import ModelReceiver, ModelWorld

@@ -11,23 +11,28 @@ from typing import Any
 from firmware_mocks.wc2ec import wire
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.control import events as control
+from hilgw.control.events import StopPlan
 from hilgw.control.modes import RobotMode
 from hilgw.control.safety import MotorMode, SafetyState
 from hilgw.control.safety_settings import SafetySettings
-from hilgw.control.stop import StopPlan
 from hilgw.controllers.wc2ec import CONTROLLER, Wc2ecControllerSettings
 from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.devices.properties import DeviceFields
 from hilgw.devices.steps import StepClock
-from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
-from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody, no_body
+from hilgw.engine.control_loop.parts import (
+    LoopBody,
+    LoopContext,
+    LoopController,
+    RemoteBody,
+    no_body,
+)
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.stepping import StepGrid, Stepping
 from hilgw.engine.control_loop.watchdog import Watchdog
 from hilgw.engine.robot.schedule import Schedule
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.line import LinePacer
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import HilgwError
 from hilgw.framing import create

@@ -19,10 +19,9 @@ from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config
 from hilgw.config.model import armed
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.control_loop.emergency_stop import EmergencyStop
-from hilgw.engine.control_loop.watchdog import Watchdog
+from hilgw.engine.control_loop.watchdog import EmergencyStop, Watchdog
 from hilgw.engine.observer import Observer, State
-from hilgw.engine.simulated.clock import SimulatedClock
+from hilgw.engine.simulated.pace import SimulatedClock
 from hilgw.errors import PeerError
 from hilgw.testing.sim import Clock
 from hilgw.transports.serial import tty as serial_tty

@@ -16,7 +16,7 @@ from hilgw.control.events import Event, Notice, ProtocolFailure
 from hilgw.controllers.wc2ec import CONTROLLER
 from hilgw.engine.control_loop.peer_link import PeerLink, PeerListener
 from hilgw.engine.observer import CommandEvent
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.line import LinePacer
 from hilgw.framing import create
 from hilgw.testing.sim import Clock, FakeTransport
 from tests.bodies.bench import CREATE2, DYNAMIXEL, EPUCK, FEETECH, GCODE, KHEPERA

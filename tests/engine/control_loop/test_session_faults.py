@@ -22,10 +22,9 @@ from hilgw.control.modes import RobotMode
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.devices.kinds import Device, MotorLimits
-from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
-from hilgw.engine.control_loop.parts import LoopBody, no_controller
+from hilgw.engine.control_loop.parts import LoopBody, LoopContext, no_controller
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.supervisor import PortListener
 from hilgw.errors import AdapterError, HilgwError, PeerError, SafetyError

@@ -25,7 +25,7 @@ from hilgw.devices.kinds import (
 )
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
 from hilgw.engine.arming.leases import Lease
-from hilgw.engine.control_loop.bodies.standstill import Standstill
+from hilgw.engine.control_loop.bodies.positions import Standstill
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.errors import SafetyError
 from tests.bodies.bench import shipped

@@ -21,7 +21,7 @@ from hilgw.api.connection import connect
 from hilgw.config.load import load_config, load_text
 from hilgw.engine.observer import State
 from hilgw.errors import HilgwError, PeerError
-from hilgw.protocols.webots.address import INSTANCES, instances_of
+from hilgw.protocols.webots.handshake import INSTANCES, instances_of
 from hilgw.protocols.webots.requests import encode_request
 from hilgw.security.access import write_token
 from hilgw.testing.sim import Recorder, until
@@ -42,7 +42,7 @@ def instances(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="hw") as folder:
         root = Path(folder) / "webots"
         monkeypatch.setenv("USER", "ann")
-        monkeypatch.setattr("hilgw.protocols.webots.address.INSTANCES", root)
+        monkeypatch.setattr("hilgw.protocols.webots.handshake.INSTANCES", root)
         monkeypatch.setattr("hilgw.engine.control_loop.servers.webots_socket.INSTANCES", root)
         yield root / "ann"
 

@@ -21,7 +21,7 @@ from hilgw.client.control_paths import control_sockets
 from hilgw.client.control_socket import find_gateway
 from hilgw.engine.control_socket.listener import ControlListener, closed_to, control_folder
 from hilgw.errors import ConfigError, PeerError
-from hilgw.protocols.gateway import paths
+from hilgw.protocols.gateway import messages
 
 SERVICE, MEMBER, STRANGER = 64001, 64002, 64003  # users that no system has
 GROUP = 64010
@@ -32,8 +32,8 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """In place of /run; any user passes it."""
     made = Path(tempfile.mkdtemp(prefix="hilgw-service-"))
     made.chmod(0o755)
-    monkeypatch.setattr(paths, "SERVICES", made / "hilgw")
-    monkeypatch.setattr(paths, "SHARED", made / "tmp")
+    monkeypatch.setattr(messages, "SERVICES", made / "hilgw")
+    monkeypatch.setattr(messages, "SHARED", made / "tmp")
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     (made / "hilgw").mkdir(mode=0o755)
     (made / "tmp").mkdir()

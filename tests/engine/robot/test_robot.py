@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from hilgw.devices.emitter import Emitter
 from hilgw.devices.fields import EmitterFields, ReceiverFields
-from hilgw.devices.receiver import Receiver
+from hilgw.devices.radios import Emitter, Receiver
 from hilgw.devices.steps import StepClock
 from hilgw.engine.observer import Observer
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort

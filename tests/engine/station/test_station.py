@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.adapters.base import Dropped
 from hilgw.engine.observer import State
-from hilgw.engine.station.line_pacer import LinePacer
+from hilgw.engine.station.line import LinePacer
 from hilgw.engine.station.station import SILENT_FRAMES
 from hilgw.engine.station.station_watch import StationTraffic, StationWatch, StationWatches
 from hilgw.engine.supervisor import PortListener

@@ -19,9 +19,8 @@ from hilgw.engine.observer import Direction, FrameEvent, LineEvent, Observer, Ob
 from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.robot.schedule import Schedule
 from hilgw.engine.scene import Scene
-from hilgw.engine.simulated.clock import SimulatedClock
-from hilgw.engine.station.frame_tap import LONGEST, FrameTap
-from hilgw.engine.station.receive_filter import ReceiveFilter
+from hilgw.engine.simulated.pace import SimulatedClock
+from hilgw.engine.station.line import LONGEST, FrameTap, ReceiveFilter
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.listeners import Listener

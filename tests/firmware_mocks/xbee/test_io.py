@@ -13,7 +13,7 @@ from digi.xbee.io import IOLine, IOMode, IOValue
 
 from firmware_mocks.xbee.module import Module
 from hilgw.testing.fixtures.gateways import Gateways
-from hilgw.testing.fixtures.mocks import FirmwareMocks, MockHandle
+from hilgw.testing.fixtures.ports import FirmwareMocks, MockHandle
 from tests.firmware_mocks.bench import XBeeAir
 
 

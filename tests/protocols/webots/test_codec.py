@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from hilgw.protocols.webots import device_messages as device, robot_messages as robot
 from hilgw.protocols.webots.codec import Codec, Command, Message
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.requests import Block
+from hilgw.protocols.webots.wire import ProtocolError
 
 # One device of each kind, with the R2025a numbers of the specification; and a camera.
 NODES = {

@@ -8,7 +8,6 @@ from hypothesis import given, strategies as st
 
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import Answer, AnswerReader, Image, comparable, encode_answer
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import (
     Acknowledgement,
     decode_acknowledgement,
@@ -25,6 +24,7 @@ from hilgw.protocols.webots.requests import (
     RequestReader,
     encode_request,
 )
+from hilgw.protocols.webots.wire import ProtocolError
 from tests.cases import pieces
 
 FIRST_REQUEST = bytes.fromhex("11000000 00000000 0000 03000000 230000")

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         HilgwError: There is no such program.
     """
     from hilgw.api.exec_watch import watch
-    from hilgw.protocols.webots.address import URL, program_environment
+    from hilgw.protocols.webots.handshake import URL, program_environment
 
     words = list(args.words)
     begins = words[:1] and words[0].endswith(".py")  # with the program
@@ -104,7 +104,7 @@ def _address(config: str, wanted: str | None) -> str:
 
     from hilgw.config.load import load_config
     from hilgw.config.shipped import found
-    from hilgw.protocols.webots.address import DEFAULT_PORT
+    from hilgw.protocols.webots.handshake import DEFAULT_PORT
 
     addresses = {
         name: robot.controller.settings.listen

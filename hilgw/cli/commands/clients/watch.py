@@ -128,7 +128,7 @@ def kinds_of(args: argparse.Namespace, *, is_table: bool) -> list[str]:
 
 def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
     """Return what prints an event."""
-    from hilgw.cli.output.event_lines import CSV_COLUMNS, csv_rows, in_words
+    from hilgw.cli.output.live_table import CSV_COLUMNS, csv_rows, in_words
 
     if not args.csv:
         return lambda event: print(json.dumps(event) if args.json else in_words(event))

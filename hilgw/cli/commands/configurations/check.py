@@ -10,7 +10,7 @@ from hilgw.cli.declaration import Command, Option
 from hilgw.errors import ConfigError, printable
 
 if TYPE_CHECKING:
-    from hilgw.config.source.positions import Diagnostic
+    from hilgw.config.source.text import Diagnostic
 
 
 COMMANDS = {
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, file: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    from hilgw.config.source.positions import ConfigErrors
+    from hilgw.config.source.text import ConfigErrors
 
     try:
         return [], loading.load(args, file).warnings

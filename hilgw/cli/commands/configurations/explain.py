@@ -40,7 +40,7 @@ COMMANDS = {
 
 def run(args: argparse.Namespace) -> int:
     """Return 0, or 3 when the file has errors."""
-    from hilgw.config.source.positions import ConfigErrors
+    from hilgw.config.source.text import ConfigErrors
 
     try:
         loaded = loading.load(args, args.file)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hilgw.config.context import Inspection
     from hilgw.config.load import Loaded
     from hilgw.config.replays import ReplayOptions
-    from hilgw.config.source.positions import Diagnostic
+    from hilgw.config.source.text import Diagnostic
 
 
 # The options that change a configuration.
@@ -85,7 +85,7 @@ def _replay(args: argparse.Namespace) -> ReplayOptions | None:
 
 def print_findings(errors: list[Diagnostic], warnings: Iterable[Diagnostic]) -> None:
     """Write the findings to stderr, the warnings first."""
-    from hilgw.config.source.positions import ConfigErrors
+    from hilgw.config.source.text import ConfigErrors
 
     for warning in warnings:
         sys.stderr.write(f"{warning}\n")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from hilgw.control.events import (
     Accepted,
+    Command,
     Connected,
     DeviceFault,
     Disconnected,
+    Event,
     FeedbackSwitch,
     HardwareFault,
     MotorCommand,
     MotorField,
     MotorHeld,
+    Outcome,
     RefusedRequest,
     Registered,
     SensorSwitch,
@@ -21,25 +25,19 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.record import kind_of
-from hilgw.control.safety import mode_of, stands_still
-from hilgw.devices.kinds import Refusal
+from hilgw.control.safety import MotorMode, mode_of, stands_still
+from hilgw.devices.kinds import Device, Refusal
 from hilgw.engine.control_loop.bodies.deferred import Deferred
 from hilgw.engine.control_loop.bodies.renumbered import RenumberedSession
 from hilgw.engine.control_loop.peer_link import PeerListener
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.observer import CommandEvent
 from hilgw.reasons import RequestRefused
+from hilgw.transports.base import Transport
 from hilgw.units import NS_PER_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from hilgw.control.events import Command, Event, Outcome
-    from hilgw.control.safety import MotorMode
-    from hilgw.devices.kinds import Device
-    from hilgw.engine.control_loop.context import LoopContext
-    from hilgw.engine.control_loop.parts import LoopBody, LoopController
-    from hilgw.transports.base import Transport
+    from hilgw.engine.control_loop.parts import LoopBody, LoopContext, LoopController
 
 # A body registers its devices one by one; after this pause the registration is complete.
 REGISTRATION_PAUSE_NS = 100 * NS_PER_MS

@@ -8,8 +8,7 @@ from hilgw.control.modes import RobotMode, differing, of_one_only
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd, BodyOwner
 from hilgw.engine.control_loop.bodies.shadow import Shadow
-from hilgw.engine.control_loop.context import LoopContext
-from hilgw.engine.control_loop.parts import LoopBody, LoopController, RemoteBody
+from hilgw.engine.control_loop.parts import LoopBody, LoopContext, LoopController, RemoteBody
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.safety import Safety
 from hilgw.engine.reporting.statistics import ControlLoopStatistics

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from hilgw.transports.base import Scheduler
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Scheduler, Wakeup
 from hilgw.units import NS_PER_MS
 
 Act = Callable[[int], None]

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hilgw.control.divergence import Comparison
-from hilgw.control.events import StopReason
+from hilgw.control.divergence import Comparison, Divergence
+from hilgw.control.events import Command, Event, StopReason
 from hilgw.control.modes import RobotMode
+from hilgw.engine.control_loop.bodies.body_end import BodyEnd
 from hilgw.engine.control_loop.bodies.shadow import Shadow
+from hilgw.engine.control_loop.parts import LoopContext
 from hilgw.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hilgw.control.divergence import Divergence
-    from hilgw.control.events import Command, Event
-    from hilgw.engine.control_loop.bodies.body_end import BodyEnd
     from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-    from hilgw.engine.control_loop.bodies.forwarder import Forwarder
-    from hilgw.engine.control_loop.context import LoopContext
+    from hilgw.engine.control_loop.devices.radios import Forwarder
     from hilgw.engine.control_loop.devices.readings import Readings
     from hilgw.engine.control_loop.devices.registration import Registration
     from hilgw.engine.control_loop.devices.requests import Requests

@@ -8,41 +8,37 @@ body, and the events of its body into those of the table.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hilgw.control.events import (
+    Command,
     Connected,
     DeviceFault,
+    DeviceSettings,
+    Event,
     HardwareFault,
     MotorCommand,
     MotorFeedback,
     MotorHeld,
     MotorPid,
     MotorSettings,
+    Outcome,
     PacketIn,
+    PacketOut,
     RefusedRequest,
     Registered,
     SensorValue,
+    StopPlan,
+    StopReason,
 )
 from hilgw.control.modes import is_same
-from hilgw.control.stop import StopPlan
-from hilgw.devices.kinds import Devices, Refusal
+from hilgw.devices.kinds import Device, Devices, Refusal
 from hilgw.reasons import RequestRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-
     from hilgw.bodies.base import BodySession
-    from hilgw.control.events import (
-        Command,
-        DeviceSettings,
-        Event,
-        Outcome,
-        PacketOut,
-        StopReason,
-    )
     from hilgw.control.safety import MotorMode
-    from hilgw.devices.kinds import Device
 
 _OF_A_DEVICE = (
     *(SensorValue, MotorFeedback, PacketIn, DeviceFault, MotorHeld),

@@ -18,7 +18,7 @@ from hilgw.control.events import (
 )
 from hilgw.devices.kinds import Device, Value
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd
-from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.parts import LoopContext
 from hilgw.engine.observer import ValueEvent
 from hilgw.engine.reporting.statistics import ControlLoopStatistics
 

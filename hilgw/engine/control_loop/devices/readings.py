@@ -3,7 +3,7 @@
 from hilgw.control.events import MotorFeedback
 from hilgw.controllers.base import PeerSession
 from hilgw.devices.kinds import Value
-from hilgw.engine.control_loop.context import LoopContext
+from hilgw.engine.control_loop.parts import LoopContext
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.observer import ValueEvent
 

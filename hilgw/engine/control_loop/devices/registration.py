@@ -9,13 +9,13 @@ from hilgw.devices.kinds import Device
 from hilgw.devices.properties import DeviceFields, node_of
 from hilgw.engine.control_loop.bodies.body_end import REGISTRATION_PAUSE_NS
 from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.controller_steps import NoSteps
 from hilgw.engine.control_loop.devices.radios import Radios
+from hilgw.engine.control_loop.parts import LoopContext
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.engine.control_loop.presence import Presence
 from hilgw.errors import known_here, nearest, quoted
-from hilgw.transports.wakeup import Wakeup
+from hilgw.transports.base import Wakeup
 
 NAMES_SHOWN = 8
 

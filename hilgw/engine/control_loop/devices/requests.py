@@ -21,8 +21,8 @@ from hilgw.control.events import (
 from hilgw.controllers.base import PeerSession
 from hilgw.engine.control_loop.bodies.body_end import BodyEnd
 from hilgw.engine.control_loop.bodies.body_ends import BodyEnds
-from hilgw.engine.control_loop.context import LoopContext
 from hilgw.engine.control_loop.devices.radios import Radios
+from hilgw.engine.control_loop.parts import LoopContext
 from hilgw.engine.control_loop.peer_link import PeerLink
 from hilgw.reasons import RequestRefused
 

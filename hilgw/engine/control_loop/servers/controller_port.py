@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hilgw.engine.lines import STALL_S
+from hilgw.engine.lines import STALL_S, Lines
 from hilgw.engine.observer import State
 from hilgw.engine.supervisor import STALL_POLL_S, AttachedPort, StallDetector
 from hilgw.errors import AdapterError, HilgwError, PeerError
-from hilgw.reasons import RequestRefused
+from hilgw.reasons import RequestReason, RequestRefused
+from hilgw.transports.base import Transport
 from hilgw.transports.tcp.listener import ListenerLimits
 from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hilgw.engine.control_loop.peer_link import PeerLink
-    from hilgw.engine.lines import Lines
     from hilgw.engine.listening import Listening
-    from hilgw.reasons import RequestReason
-    from hilgw.transports.base import Transport
 
 
 class ControllerPort(AttachedPort, ABC):

@@ -21,9 +21,9 @@ from urllib.parse import unquote
 
 from hilgw.engine.simulated.event_loop import call_in_real_time, real_time
 from hilgw.errors import PortError
-from hilgw.protocols.webots.errors import ProtocolError
 from hilgw.protocols.webots.handshake import Acknowledgement, Forbidden, decode_hello, encode_reason
 from hilgw.protocols.webots.requests import Leave, RequestReader
+from hilgw.protocols.webots.wire import ProtocolError
 from hilgw.reasons import RequestRefused
 from hilgw.transports.base import Handle, Transport
 

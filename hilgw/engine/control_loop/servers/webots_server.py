@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -21,28 +22,26 @@ from hilgw.engine.control_loop.servers.webots_handshake import (
     Place,
     WaitingLine,
 )
+from hilgw.engine.lines import Lines
 from hilgw.engine.observer import State
 from hilgw.engine.simulated.event_loop import call_in_real_time, real_time, sleep_in_real_time
 from hilgw.engine.supervisor import STALL_POLL_S
 from hilgw.errors import HilgwError, PeerError
-from hilgw.protocols.webots.address import DEFAULT_PORT
-from hilgw.protocols.webots.handshake import Acknowledgement, Forbidden, encode_name
+from hilgw.protocols.webots.handshake import DEFAULT_PORT, Acknowledgement, Forbidden, encode_name
 from hilgw.protocols.webots.requests import PAUSE_S
 from hilgw.reasons import RequestRefused
+from hilgw.transports.base import Handle, Transport
 from hilgw.transports.tcp.listener import ListenerLimits
 from hilgw.transports.tcp.stream import TcpStream
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
 
     from hilgw.engine.control_loop.peer_link import PeerLink
     from hilgw.engine.control_loop.servers.webots_socket import LocalSocket
     from hilgw.engine.control_socket.listener import ClientHandler
-    from hilgw.engine.lines import Lines
     from hilgw.engine.listening import Listening
     from hilgw.engine.processes.processes import Child
-    from hilgw.transports.base import Handle, Transport
 
 # A controller that was sent QUIT has this time to close the connection, as libController does.
 QUIT_S = 1.0

@@ -18,8 +18,13 @@ from hilgw.engine.control_socket.listener import (
     remove_dead,
 )
 from hilgw.errors import HilgwError
-from hilgw.protocols.webots.address import EXTERN, INSTANCES, instances_of, socket_path
-from hilgw.protocols.webots.handshake import encode_name
+from hilgw.protocols.webots.handshake import (
+    EXTERN,
+    INSTANCES,
+    encode_name,
+    instances_of,
+    socket_path,
+)
 
 PLUGIN = ".plugin"
 IMAGE = "snap.webots."  # as Webots names them
