@@ -11,14 +11,14 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     except OSError:  # the folder was removed, and Python has not added it
         pass
 
-from hilgw.cli import signals
+from hilgw.cli import streams
 from hilgw.cli.signals import leave_at_once_on_signals
 
 
 def main() -> int:
     """Run the installed command; return its exit code."""
     leave_at_once_on_signals()
-    signals.recover()
+    streams.recover()
     from hilgw.cli.main import main as run
 
     try:

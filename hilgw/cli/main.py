@@ -4,7 +4,7 @@ import errno
 import sys
 from contextlib import suppress
 
-from hilgw.cli import signals
+from hilgw.cli import streams
 from hilgw.errors import ConfigError, HilgwError
 
 
@@ -19,7 +19,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except SystemExit:  # argparse has printed help or an error
-        signals.discard_unwritten()
+        streams.discard_unwritten()
         raise
     except HilgwError as error:
         from hilgw.cli.output.text import one_line
@@ -32,12 +32,12 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        signals.discard_unwritten()  # the reader closed the pipe, as in `hilgw ... | head`
+        streams.discard_unwritten()  # the reader closed the pipe, as in `hilgw ... | head`
         return 1
     except OSError as error:
-        signals.discard_unwritten()
+        streams.discard_unwritten()
         _report_os_error(error)
-        signals.discard_unwritten()
+        streams.discard_unwritten()
         return 1
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
-from hilgw.cli import signals
+from hilgw.cli import streams
 from hilgw.cli.commands.clients import gateway_request
 from hilgw.cli.declaration import Command, Option
 from hilgw.cli.output.text import duration
@@ -214,4 +214,4 @@ def _show(text: str, *, error: bool = False) -> None:
     try:
         print(text, file=sys.stderr if error else sys.stdout, flush=True)
     except OSError:
-        signals.discard_unwritten()
+        streams.discard_unwritten()
