@@ -48,8 +48,9 @@ def decode(kind: type[T], given: Mapping[str, Any]) -> T:
     """
     hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
     if unknown := [key for key in given if key not in hints]:
-        problem = f"{quoted(unknown[0])} is not a key of {name_of(kind)}"
-        raise UsageError(problem, fix=suggest(unknown[0], hints))
+        raise UsageError(
+            f"{quoted(unknown[0])} is not a key of {name_of(kind)}", fix=suggest(unknown[0], hints)
+        )
     values = {}
     for declared in fields(kind):  # type: ignore[arg-type]  # any dataclass
         has_default = declared.default is not MISSING or declared.default_factory is not MISSING

@@ -281,8 +281,9 @@ def _of_entry_point(group: Group, point: "EntryPoint") -> Loader:
             why, fix = _cause(error), f"repair or remove {owner}"
             if isinstance(error, ConfigError):
                 why, fix = error.what, error.fix or fix
-            problem = f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}"
-            raise ConfigError(problem, fix=fix) from error
+            raise ConfigError(
+                f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}", fix=fix
+            ) from error
         return part
 
     return loader

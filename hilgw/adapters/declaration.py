@@ -316,8 +316,6 @@ def check_mapping(mapping: object, channel: int) -> Iterator[Problem]:
             yield "mapping.table", "has no destination", 'add one, such as {7: "50"}'
         for key in mapping.table:
             if key < 0:
-                problem = f"{key} is not a valid channel"
-                yield f"mapping.table.{key}", problem, "use 0 or more"
+                yield f"mapping.table.{key}", f"{key} is not a valid channel", "use 0 or more"
     elif isinstance(mapping, ByHeader) and channel > LAST_HEADER:
-        problem = f"{channel} does not fit into the header byte"
-        yield "channel", problem, "use 0 to 254"
+        yield "channel", f"{channel} does not fit into the header byte", "use 0 to 254"

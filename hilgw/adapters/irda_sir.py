@@ -6,7 +6,7 @@ frame has address 127. Source: IrDA, Serial Infrared Link Access Protocol 1.1, s
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hilgw.adapters._common.framed_line import FramedLineSession
 from hilgw.adapters._common.routes import Inward, OneChannelRoute, Outward
@@ -166,8 +166,7 @@ class IrdaAdapter(Adapter):
 
     def mock(self, settings: IrdaSettings, common: StationSettings) -> MockSpec:
         """Return a transceiver at this rate, with the same `echo`."""
-        parameters: dict[str, Any] = {"baudRate": common.baudRate, "echo": settings.echo}
-        return MockSpec("irda_sir", parameters)
+        return MockSpec("irda_sir", {"baudRate": common.baudRate, "echo": settings.echo})
 
 
 ADAPTER = IrdaAdapter()

@@ -112,13 +112,16 @@ class UartAdapter(Adapter):
 
     def mock(self, settings: UartSettings, common: StationSettings) -> MockSpec:
         """Return a microcontroller with this line and framing; the setting `mock` overrides."""
-        parameters: dict[str, Any] = {
-            "baudRate": common.baudRate,
-            "byteSize": line_of(common)[0].byteSize,
-            "framing": in_full(settings.framing),
-            "rtscts": common.rtscts,
-        }
-        return MockSpec("uart_node", parameters | settings.mock)
+        return MockSpec(
+            "uart_node",
+            {
+                "baudRate": common.baudRate,
+                "byteSize": line_of(common)[0].byteSize,
+                "framing": in_full(settings.framing),
+                "rtscts": common.rtscts,
+                **settings.mock,
+            },
+        )
 
 
 ADAPTER = UartAdapter()

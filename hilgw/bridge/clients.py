@@ -351,8 +351,7 @@ class Clients:
 
     def _watch_idle(self) -> None:
         if self.idle_ns is not None and self._idle_look.at is None and self._clients:
-            oldest = min(client.active_ns for client in self._clients)
-            self._idle_look.set(oldest + self.idle_ns)
+            self._idle_look.set(min(client.active_ns for client in self._clients) + self.idle_ns)
 
     def _look_at_idle(self) -> None:
         now, idle_ns = self.scheduler.now(), self.idle_ns or 0

@@ -189,8 +189,7 @@ class Checksum:
         """Return the message followed by its CRC."""
         if not self.size:
             return message
-        crc = self._update(message, self._start)
-        return message + crc.to_bytes(self.size, self.order)
+        return message + self._update(message, self._start).to_bytes(self.size, self.order)
 
     def holds(self, sealed: bytes) -> bool:
         """Return whether the last bytes are the CRC of the preceding ones; needs `size` bytes."""

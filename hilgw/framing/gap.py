@@ -62,8 +62,9 @@ class Gap:
             )
         gap_ms = float(match[1]) * _MS[match[2]]
         if not 0 < gap_ms <= 60_000:
-            text = f"a gap of {argument} is out of range"
-            raise ConfigError(text, fix="use more than 0 and up to 60s")
+            raise ConfigError(
+                f"a gap of {argument} is out of range", fix="use more than 0 and up to 60s"
+            )
         return GapSettings(gap_ms=gap_ms)
 
     def encode(self, payload: bytes) -> bytes:

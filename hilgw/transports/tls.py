@@ -55,8 +55,9 @@ class TlsStream(Transport):
         self._paused = False
         self._continues = False  # a turn of reading is scheduled
         self._begin_s = self._loop.time()
-        late = f"no TLS handshake within {handshake_s:g} s"
-        self._deadline = self._loop.call_later(handshake_s, self._end, late)
+        self._deadline = self._loop.call_later(
+            handshake_s, self._end, f"no TLS handshake within {handshake_s:g} s"
+        )
         inner.on_drained = self._drained
         inner.start(self._ciphertext, self._inner_lost)
         self._shake_hands()

@@ -218,7 +218,8 @@ class FramedLineSession(FramedLine):
         refuse: Callable[[bytes, bytes], CannotSend | None] = lambda payload, frame: None,
     ) -> None:
         super().__init__(new_framing, name, route, line_of(common)[0], refuse)
-        self._echoes = _Echoes() if local_echo else None
+        # payload and last time of each echo that may still come
+        self._echoes: deque[tuple[bytes, int]] = deque(maxlen=ECHOES if local_echo else 0)
 
     def open(self, now: int) -> list[Event]:
         return [Ready(self.identity), *self.start()]
@@ -237,42 +238,24 @@ class FramedLineSession(FramedLine):
         return f"{self.name}, {line}{flow}"
 
     def close(self) -> list[Event]:
-        if self._echoes is not None:
-            self._echoes.clear()
+        self._echoes.clear()
         return super().close()
 
     def _received_event(self, payload: bytes, now: int) -> Event:
-        if self._echoes is not None and self._echoes.take(payload, now):
-            return _ECHO
-        return super()._received_event(payload, now)
+        return _ECHO if self._is_echo(payload, now) else super()._received_event(payload, now)
 
-    def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
-        if self._echoes is not None:
-            late_ns = self._line.duration_ns(len(frame)) + self._framing.pause_ns + ECHO_NS
-            self._echoes.put(payload, now + self._line.duration_ns(len(frame)) + late_ns)
-
-
-class _Echoes:
-    def __init__(self) -> None:
-        self._expected: deque[tuple[bytes, int]] = deque(maxlen=ECHOES)
-
-    def put(self, payload: bytes, until: int) -> None:
-        self._expected.append((payload, until))
-
-    def take(self, payload: bytes, now: int) -> bool:
-        """Return whether this payload is an echo.
-
-        Forget the echoes that were expected before it.
-        """
-        expected = self._expected
-        while expected and expected[0][1] < now:
-            expected.popleft()
-        for index, (sent, _) in enumerate(expected):
+    def _is_echo(self, payload: bytes, now: int) -> bool:
+        echoes = self._echoes
+        while echoes and echoes[0][1] < now:
+            echoes.popleft()
+        for index, (sent, _) in enumerate(echoes):
             if sent == payload:
+                # Those that were expected before it have not come.
                 for _ in range(index + 1):
-                    expected.popleft()
+                    echoes.popleft()
                 return True
         return False
 
-    def clear(self) -> None:
-        self._expected.clear()
+    def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
+        late_ns = self._line.duration_ns(len(frame)) + self._framing.pause_ns + ECHO_NS
+        self._echoes.append((payload, now + self._line.duration_ns(len(frame)) + late_ns))

@@ -50,8 +50,9 @@ class OneChannelRoute:
         if not packet.data:
             return _EMPTY
         if packet.channel not in (self.channel, BROADCAST):
-            text = f"the line is channel {self.channel}, not {packet.channel}"
-            return CannotSend(PacketRefused.CHANNEL, text)
+            return CannotSend(
+                PacketRefused.CHANNEL, f"the line is channel {self.channel}, not {packet.channel}"
+            )
         return "", packet.data
 
     def inward(self, payload: bytes, *sources: str) -> Inward:

@@ -64,10 +64,9 @@ _READS = {
 
 @dataclass(frozen=True, slots=True)
 class Hc12Module:
-    """A module as read in command mode; known: false when it could not be read."""
+    """A module as read in command mode; values None: it could not be read."""
 
     version: str = "HC-12"
-    known: bool = False
     values: dict[str, int] | None = None
 
     @property
@@ -126,7 +125,7 @@ def handshake(settings: Hc12Settings, common: StationSettings) -> LineScript[Eve
     values = yield from _adjust(settings, common)
     yield SetLine(settings.set_line, not low)
     yield Pause(AFTER_HIGH_S)
-    return Hc12Module(version, True, values)
+    return Hc12Module(version, values)
 
 
 def _unverified(settings: Hc12Settings, common: StationSettings) -> str:
@@ -207,7 +206,7 @@ def _verify_held(settings: Hc12Settings, common: StationSettings) -> LineScript[
         yield Pause(HELD_S)
         match = yield AskLine(b"AT", _OK, timeout_s=ANSWER_S)
         if match is None:
-            return Hc12Module(version, True, values)
+            return Hc12Module(version, values)
     raise PeerError("the module stays in command mode", fix="release SET")
 
 

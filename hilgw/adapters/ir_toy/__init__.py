@@ -1,6 +1,6 @@
 """USB IR Toy: sends and receives infra-red remote control codes."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hilgw.adapters.base import Adapter, Limits, Mapped, MockSpec, Probe, Problem, StationSettings
 from hilgw.adapters.declaration import (
@@ -92,8 +92,7 @@ class IrToyAdapter(Adapter):
         The mock shares the gateway's CPU time, so on a busy machine it would report underruns that
         the hardware does not have.
         """
-        parameters: dict[str, Any] = {"ahead": AHEAD, **settings.mock}
-        return MockSpec("ir_toy", parameters)
+        return MockSpec("ir_toy", {"ahead": AHEAD, **settings.mock})
 
 
 ADAPTER = IrToyAdapter()

@@ -123,14 +123,6 @@ def _octets(bits: int) -> int:
     return (bits + 7) // 8
 
 
-def _wrong_size(packet: Packet, wanted: int, noun: str) -> CannotSend | None:
-    size = len(packet.data)
-    if size == wanted:
-        return None
-    text = f"{size} bytes; a packet is {noun}: {wanted} byte{'s' * (wanted > 1)}"
-    return CannotSend(PacketRefused.TOO_LONG if size > wanted else "too_short", text)
-
-
 def _no_channel(packet: Packet) -> CannotSend:
     return CannotSend(PacketRefused.CHANNEL, f"channel {packet.channel} has no address here")
 
@@ -155,9 +147,11 @@ class Codes(Packets):
         targets = self._addresses.targets(packet.channel)
         if not targets:
             return _no_channel(packet)
-        refusal = _wrong_size(packet, self._address + self._command, self._noun)
-        if refusal:
-            return refusal
+        size = len(packet.data)
+        wanted = self._address + self._command
+        if size != wanted:
+            text = f"{size} bytes; a packet is {self._noun}: {wanted} byte{'s' * (wanted > 1)}"
+            return CannotSend(PacketRefused.TOO_LONG if size > wanted else "too_short", text)
         address, command = packet.data[: self._address], packet.data[self._address :]
         if address:
             targets = [(int.from_bytes(address, "big"), carrier_hz) for _, carrier_hz in targets]
@@ -206,8 +200,7 @@ class FramedPackets(Packets):
         self._spec = patient(settings.framing, BYTES_APART * byte_ms(settings, traits))
         self._sender = framings.create(self._spec)
         self.pause_ns = self._sender.pause_ns
-        silent_ns = ms_to_ns(SILENT_BYTES * byte_ms(settings, traits))
-        self._silent_ns = max(silent_ns, 2 * self.pause_ns)
+        self._silent_ns = max(ms_to_ns(SILENT_BYTES * byte_ms(settings, traits)), 2 * self.pause_ns)
         self._streams: dict[int, _Stream] = {}  # the one silent longest comes first
 
     def outward(self, packet: Packet) -> Outward:

@@ -151,13 +151,12 @@ def _describe_frame(frame: ReceivedFrame, codec: Codec | None) -> str:
 
 
 class IrReceiver:
-    """Decodes samples. codec None: bare frames, which end after gap_us without light."""
+    """Decodes samples, whose frames end after gap_us without light. codec None: bare frames."""
 
     def __init__(self, codec: Codec | None, gap_us: int) -> None:
         if codec is None:
             self._splitter = Splitter(gap_us, limit=LONGEST_RAW)
         else:
-            gap_us = codec.traits.gap_us
             self._splitter = Splitter(gap_us, codec.is_whole, limit=LONGEST_CODE)
         self._keys = KeyDecoder(codec) if codec else None
         self._other_codes = OtherCodes(codec) if codec else None

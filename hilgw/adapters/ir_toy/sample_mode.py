@@ -95,7 +95,7 @@ class SampleMode:
         self._text = bytearray()
         self._tries = self._enters = 0
         self._give_up_at = 0
-        self._burst: bytes | None = None  # to transmit once sample mode is confirmed
+        self._burst = b""  # to transmit once sample mode is confirmed
         self._carrier = b""
         self._sent = self._air_ns = 0
         self._result = bytearray()
@@ -107,7 +107,7 @@ class SampleMode:
 
     def close(self) -> None:
         self._enter(Phase.CLOSED, None)
-        self._burst = None
+        self._burst = b""
 
     def transmit(self, burst: bytes, carrier_hz: int, air_ns: int, now: int) -> bytes:
         """Transmit a burst that lasts air_ns, and return the bytes to send now.
@@ -161,7 +161,7 @@ class SampleMode:
             problem = f"the IR Toy uses sample protocol S{protocol.decode()}, not S01"
             return self._fail(MismatchError(problem))
         first, self._first, self._tries = self._first, False, 0
-        if self._burst is None:
+        if not self._burst:
             self._enter(Phase.LISTENING, None)
             return [Sampling(first)]
         self._enter(Phase.STARTING, now + ANSWER_NS)
@@ -170,7 +170,6 @@ class SampleMode:
         return [Write(self._carrier + REPORTS_AND_START)]
 
     def _read_report(self, byte: int, now: int) -> list[Report]:
-        assert self._burst is not None
         self.deadline = now + self._air_ns + TRANSMIT_NS
         if self._result or byte == COUNTED:
             self._result.append(byte)
@@ -185,11 +184,10 @@ class SampleMode:
 
     def _finish(self, now: int) -> list[Report]:
         """Read the complete result: t, a count, C or F."""
-        assert self._burst is not None
         count, verdict = int.from_bytes(self._result[1:3], "big"), self._result[3]
         size = len(self._burst)
         whole = self._sent == size
-        self._burst = None
+        self._burst = b""
         if verdict not in (GOOD, UNDERRUN) or not whole:
             why = IrToyRefused.UNDERRUN if verdict == UNDERRUN else IrToyRefused.PROTOCOL
             return [BurstEnded(why), *self.restart("ended a transmission early", now)]
@@ -238,8 +236,8 @@ class SampleMode:
     def restart(self, reason: str, now: int) -> list[Report]:
         """Reset the toy, which left the protocol for this reason."""
         reports: list[Report] = [Restarted(reason)]
-        if self._burst is not None:
-            self._burst = None
+        if self._burst:
+            self._burst = b""
             reports.insert(0, BurstEnded(PacketRefused.NO_STATUS))
         self._tries = 0
         return reports + self._reset(now)

@@ -56,10 +56,16 @@ class IrToySession:
     def __init__(self, settings: IrToySettings, common: StationSettings) -> None:
         self._settings = settings
         self._codec = None if settings.code == RAW else CODECS[settings.code]
+        traits = self._codec.traits if self._codec else None
+        self._gap_us = traits.gap_us if traits else round(settings.raw_gap_ms * 1000)
+        self._sends = settings.sends or (traits.sends if traits else 1)
+        self._slot_us = 0  # the longest time from one burst of a packet to the next
+        if traits is not None:
+            again_us = traits.repeat_window_us if traits.held == WHOLE_FRAME else 0
+            self._slot_us = traits.period_us * (self._sends + 1) + again_us
         self._packets = packets_for(settings, common)
         self.channels = self._packets.channels
-        self._raw_gap_us = round(settings.raw_gap_ms * 1000)
-        self._receiver = IrReceiver(self._codec, self._raw_gap_us)
+        self._receiver = IrReceiver(self._codec, self._gap_us)
         self._toy = SampleMode()
         self._every = settings.held_keys == "every"
         self._token = 0
@@ -123,11 +129,12 @@ class IrToySession:
     def _ready(self) -> list[Event]:
         toy, settings = self._toy, self._settings
         title = self._codec.traits.title if self._codec else "raw timings"
-        identity = (
-            f"USB IR Toy, hardware {toy.hardware}, firmware {toy.firmware}, {title}, "
-            f"{carrier_of(settings) / 1000:g} kHz"
-        )
-        return [Ready(identity)]
+        return [
+            Ready(
+                f"USB IR Toy, hardware {toy.hardware}, firmware {toy.firmware}, {title}, "
+                f"{carrier_of(settings) / 1000:g} kHz"
+            )
+        ]
 
     def _packet_events(self, receptions: list[Reception], now: int) -> list[Event]:
         events: list[Event] = []
@@ -166,15 +173,6 @@ class IrToySession:
         air_time_ns = len(bursts) * self._slot_us * NS_PER_US
         return Transmission(self._begin(bursts[0], now), self._token, air_time_ns)
 
-    @property
-    def _slot_us(self) -> int:
-        """The longest time from one burst of a packet to the next."""
-        if self._codec is None:
-            return 0
-        traits = self._codec.traits
-        again_us = traits.repeat_window_us if traits.held == WHOLE_FRAME else 0
-        return traits.period_us * (self._sends + 1) + again_us
-
     def _not_before(self, burst: Burst, now: int) -> int:
         due = self._after_last(burst)
         busy_until = self._receiver.busy_until()
@@ -197,14 +195,6 @@ class IrToySession:
         return self._toy.transmit(
             encode_burst(durations), burst.carrier_hz, air_us * NS_PER_US, now
         )
-
-    @property
-    def _gap_us(self) -> int:
-        return self._codec.traits.gap_us if self._codec else self._raw_gap_us
-
-    @property
-    def _sends(self) -> int:
-        return self._settings.sends or (self._codec.traits.sends if self._codec else 1)
 
     def _durations(self, burst: Burst) -> list[int]:
         if burst.code is None or self._codec is None:
@@ -243,12 +233,6 @@ class IrToySession:
         self._distinct_at = max(self._distinct_at, self._free_at)
         return [Delivered(self._token)]
 
-    def _next_burst(self, now: int) -> list[Event]:
-        due = self._due()
-        if due is None or now < due:
-            return []
-        return [Write(self._begin(self._bursts[0], now))]
-
     def _due(self) -> int | None:
         if not self._bursts or self._toy.phase is not Phase.LISTENING:
             return None
@@ -273,7 +257,10 @@ class IrToySession:
             events += self._take(self._toy.restart("left sample mode", now), now)
         events += self._packets.expire(now)
         events += self._take(self._toy.expire(now), now)
-        return events + self._next_burst(now)
+        due = self._due()
+        if due is not None and now >= due:
+            events.append(Write(self._begin(self._bursts[0], now)))
+        return events
 
     def describe(self, frame: bytes) -> str:
         return describe(frame, self._codec)

@@ -152,11 +152,9 @@ def check(settings: IrToySettings, common: StationSettings) -> Iterator[Problem]
 
 def _check_raw(settings: IrToySettings) -> Iterator[Problem]:
     if settings.is_framed:
-        problem = "raw timings carry no bytes"
-        yield "framing", problem, "use none, or another code"
+        yield "framing", "raw timings carry no bytes", "use none, or another code"
     if isinstance(settings.mapping, ByAddress):
-        problem = "raw timings have no address"
-        yield "mapping", problem, "use {by: channel}, or another code"
+        yield "mapping", "raw timings have no address", "use {by: channel}, or another code"
 
 
 def _check_framing(settings: IrToySettings, traits: Traits) -> list[Problem]:
@@ -193,5 +191,4 @@ def _fits(path: str, address: int, traits: Traits) -> list[Problem]:
     last = (1 << traits.address_bits) - 1
     if 0 <= address <= last:
         return []
-    problem = f"{address} is not a valid address of {traits.title}"
-    return [(path, problem, f"use 0 to {last}")]
+    return [(path, f"{address} is not a valid address of {traits.title}", f"use 0 to {last}")]

@@ -133,7 +133,6 @@ class RylrModule:
     """
 
     version: str
-    uid: str
     address: int
     network: int
     band_hz: int
@@ -210,7 +209,6 @@ def handshake(settings: RylrSettings, common: StationSettings) -> LineScript[Eve
         yield Notice("module set to " + ", ".join(changed))
     return RylrModule(
         version,
-        uid.upper(),
         _number("ADDRESS", values),
         _number("NETWORKID", values),
         _number("BAND", values),
@@ -351,8 +349,9 @@ class RylrSession(LineModuleSession[RylrModule]):
         if self._is_hex:
             payload = payload.hex().upper().encode()
         if len(payload) > LONGEST:
-            text = f"{len(payload)} bytes, the module's limit is {LONGEST}"
-            return CannotSend(PacketRefused.TOO_LONG, text)
+            return CannotSend(
+                PacketRefused.TOO_LONG, f"{len(payload)} bytes, the module's limit is {LONGEST}"
+            )
         if self._module is None or self._is_busy(now):
             return NOT_YET
         wire = b"AT+SEND=%s,%d,%s\r\n" % (destination.encode(), len(payload), payload)

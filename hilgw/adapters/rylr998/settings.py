@@ -159,8 +159,7 @@ def _check_mapping(settings: RylrSettings, common: StationSettings) -> Iterator[
     for channel, address in mapping.table.items() if isinstance(mapping, ByDestination) else ():
         if not is_address(address):
             path = f"mapping.table.{channel}"
-            problem = f"{address!r} is not a valid address"
-            yield path, problem, "use 0 to 65535; 0 is all modules"
+            yield path, f"{address!r} is not a valid address", "use 0 to 65535; 0 is all modules"
 
 
 def _check_modulation(modulation: Modulation, network: int | None) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
 """Any module with text commands, declared in the configuration."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from hilgw.adapters.base import Adapter, Limits, Mapped, MockSpec, Problem, StationSettings, line_of
 from hilgw.adapters.declaration import (
@@ -72,12 +72,15 @@ class TextAdapter(Adapter):
 
     def mock(self, settings: TextSettings, common: StationSettings) -> MockSpec:
         """Return a module with this line; the setting `mock` describes its commands."""
-        parameters: dict[str, Any] = {
-            "baudRate": common.baudRate,
-            "byteSize": line_of(common)[0].byteSize,
-            "line_end": settings.line_end,
-        }
-        return MockSpec("text_module", parameters | settings.mock)
+        return MockSpec(
+            "text_module",
+            {
+                "baudRate": common.baudRate,
+                "byteSize": line_of(common)[0].byteSize,
+                "line_end": settings.line_end,
+                **settings.mock,
+            },
+        )
 
 
 ADAPTER = TextAdapter()

@@ -80,8 +80,7 @@ def _received(groups: dict[str, bytes | None]) -> Item:
     digits = groups.get("hex")
     data = digits if digits is not None else groups.get("data")
     source = (groups.get("source") or b"").decode("latin-1").strip()
-    rssi = _number(groups.get("rssi"))
-    return message(data or b"", source, rssi, is_hex=digits is not None)
+    return message(data or b"", source, _number(groups.get("rssi")), is_hex=digits is not None)
 
 
 def _number(value: bytes | None) -> float | None:
@@ -211,11 +210,13 @@ class TextSession(LineModuleSession[Ready]):
     ) -> Transmission | CannotSend | None:
         longest = self._settings.longest_packet
         if len(payload) > longest:
-            text = f"{len(payload)} bytes, longest_packet is {longest}"
-            return CannotSend(PacketRefused.TOO_LONG, text)
+            return CannotSend(
+                PacketRefused.TOO_LONG, f"{len(payload)} bytes, longest_packet is {longest}"
+            )
         if any(byte in payload for byte in self._forbidden):
-            text = "the packet contains the line end; {data} cannot send it"
-            return CannotSend(PacketRefused.UNFRAMABLE, text)
+            return CannotSend(
+                PacketRefused.UNFRAMABLE, "the packet contains the line end; {data} cannot send it"
+            )
         if self._is_busy(now):
             return NOT_YET
         values = {

@@ -185,8 +185,7 @@ class TextCommands(Commands):
     def ask(self, name: str, value: bytes = b"", queued: bool = True) -> Script[AtResponse | None]:
         shown = f"{int.from_bytes(value, 'big'):X}" if value else ""
         changes = bool(value) or not queued
-        text = f"AT{name}{shown}\r".encode("ascii")
-        line = yield AskLine(text, _DONE if changes else _VALUE)
+        line = yield AskLine(f"AT{name}{shown}\r".encode("ascii"), _DONE if changes else _VALUE)
         if not isinstance(line, re.Match):
             return None
         if line[0] == b"ERROR":

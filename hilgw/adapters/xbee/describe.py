@@ -192,12 +192,6 @@ def _describe(frame: frames.Frame) -> str:
             return f"received {_payload(data)} from {sender}{_bits(options)}"
         case frames.ModemStatus(status):
             return f"modem status: {modem_text(status)}"
-        case _:
-            return _describe_remote(frame)
-
-
-def _describe_remote(frame: frames.Frame) -> str:
-    match frame:
         case frames.NodeIdentification(_, _, _, network, source, name):
             return f"node {_quote(name)} is at {source}, network address {network}"
         case frames.RemoteAtCommand(frame_id, destination, network, _, name, value):
@@ -206,7 +200,6 @@ def _describe_remote(frame: frames.Frame) -> str:
         case frames.RemoteAtResponse(frame_id, source, network, name, status, value):
             sender = _to(source, network)
             return f"remote AT {_answer(name, status, value)} from {sender}{_tag(frame_id)}"
-    return "frame"
 
 
 def _letters(text: str) -> str:

@@ -189,7 +189,12 @@ class _Setup:
                     values[name] = int.from_bytes(answer.value, "big")
             else:
                 values[name] = yield from self._read(name)
-        self._check_channel(registers, values)
+        missing = [name for name in registers.wanted if name not in values]
+        if missing:
+            raise MismatchError(
+                f"this module hops and has no {missing[0]}: mapping module_channel is invalid",
+                fix="use mapping: {by: header} or {by: destination, ...}",
+            )
         changed = [name for name, want in registers.wanted.items() if not want.fits(values[name])]
         for name in changed:
             want = registers.wanted[name]
@@ -205,14 +210,6 @@ class _Setup:
             list_ = ", ".join(f"{name} = {values[name]:X}" for name in changed)
             yield Notice(f"module set to {list_}, until it restarts (ATWR would store it)")
         return values
-
-    def _check_channel(self, registers: Wanted, values: dict[str, int]) -> None:
-        missing = [name for name in registers.wanted if name not in values]
-        if missing:
-            raise MismatchError(
-                f"this module hops and has no {missing[0]}: mapping module_channel is invalid",
-                fix="use mapping: {by: header} or {by: destination, ...}",
-            )
 
     def _require_ok(self, answer: AtResponse, action: str) -> None:
         if not answer.ok:

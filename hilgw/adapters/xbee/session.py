@@ -164,8 +164,7 @@ class XBeeSession(XBeeModuleSession):
         addresses = [module.serial]
         if module.my < 0xFFFE and f"{module.my:04X}" != FACTORY_MY:  # it is unique
             addresses.append(f"{module.my:04X}")
-        events = super()._begin_packets(module, now)
-        return [*events, Ready(module.identity, tuple(addresses))]
+        return [*super()._begin_packets(module, now), Ready(module.identity, tuple(addresses))]
 
     def _refuse_outstanding(self, reason: str) -> list[Event]:
         events = self._rssi.release() if self._rssi is not None else []

@@ -178,8 +178,7 @@ def _check_sources(settings: XBeeSettings, common: StationSettings) -> Iterator[
             yield path, f"{address!r} is not a valid XBee address", fix
         elif settings.firmware == "802.15.4" and normal_address(address) == FACTORY_MY:
             problem = "0000 is the 16-bit address of each factory-fresh module"
-            fix = "set that module's MY to a unique value, or use its 64-bit address"
-            yield path, problem, fix
+            yield path, problem, "set that module's MY to a unique value, or use its 64-bit address"
 
 
 def _check_table(mapping: ByDestination) -> Iterator[Problem]:
@@ -207,8 +206,7 @@ def _check_firmware(settings: XBeeSettings) -> Iterator[Problem]:
         problem = f"{pan_id} is out of range; allowed: 0 to {last}"
         yield "pan_id", problem, f"use an ID up to {last:X} (hex) with digimesh"
     if firmware != "zigbee" and settings.extended_pan_id is not None:
-        problem = f"{firmware} has no 64-bit IDs"
-        yield "extended_pan_id", problem, "use pan_id instead"
+        yield "extended_pan_id", f"{firmware} has no 64-bit IDs", "use pan_id instead"
     if firmware == "802.15.4":
         if settings.endpoints is not None:
             fix = "remove it, or set firmware: digimesh or zigbee"

@@ -54,9 +54,8 @@ class TransparentSession(XBeeModuleSession):
             self._refuse,
         )
         self.channels = self._stream.channels
-        self._decoder = FrameDecoder(
-            types=FROM_MODULE
-        )  # for a module that is in API mode after all
+        # for a module that is in API mode after all
+        self._decoder = FrameDecoder(types=FROM_MODULE)
         self._limit = 0  # of the module's radio packets, in bytes
 
     # --- open and close -----------------------------------------------------------------------

@@ -283,8 +283,9 @@ class ServoBusSession(RobotSession):
             servo.answered_ns += late_ns  # in which none was asked
             if now - servo.answered_ns >= self._silence_ns:
                 self.counts["silences"] += 1
-                text = f"servo {servo.number} is silent for {self._settings.silence_s:g} s"
-                self._lose(servo, text, now)
+                self._lose(
+                    servo, f"servo {servo.number} is silent for {self._settings.silence_s:g} s", now
+                )
                 return
         self._due_ns = max(now + 1, self._due_ns + self._period_ns)
         if self._bus.has(self._reading):
@@ -345,8 +346,9 @@ class ServoBusSession(RobotSession):
         if moves and servo.is_still(command):
             servo.still(command)
         elif servo in self._faults:
-            text = f"'{servo.device.name}' has a hardware error"
-            return Refusal(RequestRefused.NOT_SETTABLE, text)
+            return Refusal(
+                RequestRefused.NOT_SETTABLE, f"'{servo.device.name}' has a hardware error"
+            )
         else:
             refusal = servo.command(command, now)
             if refusal is not None:

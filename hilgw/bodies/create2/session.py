@@ -135,8 +135,7 @@ class Create2Session(WheeledSession):
             if isinstance(dialogue.step, Ask):
                 self._mode_ns = now
             return events
-        is_faster = self._speed_up(now)
-        return [Write(self._drive())] if is_faster and dialogue is None else []
+        return [Write(self._drive())] if self._speed_up(now) and dialogue is None else []
 
     def good_frames(self, data: bytes) -> int:
         return len(oi.StreamReader(self._reader.known).feed(data))
@@ -209,8 +208,9 @@ class Create2Session(WheeledSession):
             self.counts["frames"] += 1
             if mode != self._wanted_mode:
                 self.counts["mode_lost"] += 1
-                text = f"the robot went from {self._settings.mode} to {oi.MODES[mode]} mode"
-                return self._lose(text, now)
+                return self._lose(
+                    f"the robot went from {self._settings.mode} to {oi.MODES[mode]} mode", now
+                )
             self._due_ns = now + self._silence_ns
             events = self._watch_overcurrent(values)
             # A frame that was requested before may lack some of the enabled sensors.

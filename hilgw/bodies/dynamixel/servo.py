@@ -116,8 +116,9 @@ class DynamixelHandshake(Handshake):
         series = series_of(model)
         if series is not servo.series:
             text = f"servo {servo.number} is a model {model} of series {series.name}"
-            fix = f"set series: {series.name} of '{servo.device.name}', or correct its id"
-            raise MismatchError(text, fix=fix)
+            raise MismatchError(
+                text, fix=f"set series: {series.name} of '{servo.device.name}', or correct its id"
+            )
         return model
 
     def _secured(self, servo: Servo) -> bytes:

@@ -242,5 +242,4 @@ def _line(settings: TextBodySettings) -> Iterator[Problem]:
     yield from load_problems(line_load(settings), "period_ms", fix)
     longest = max((len(line.send) + end for _, line in _lines(settings)), default=0)
     if 0 < settings.window_bytes < longest:
-        text = f"a line has {longest} bytes"
-        yield "window_bytes", text, f"raise it to {longest} at least"
+        yield "window_bytes", f"a line has {longest} bytes", f"raise it to {longest} at least"

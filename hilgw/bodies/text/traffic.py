@@ -346,8 +346,7 @@ class LineTraffic:
         self._is_blocked = False
         events: list[Event] = []
         for line, filled, subject in self._due_lines(now):
-            is_motion = isinstance(subject, MotionLine)
-            sent = Sent(filled, line, subject, is_motion=is_motion)
+            sent = Sent(filled, line, subject, is_motion=isinstance(subject, MotionLine))
             if (self._is_blocked and not line.realtime) or not self.exchange.may_ask(sent, now):
                 self._is_blocked = True
                 continue
@@ -419,6 +418,5 @@ class LineTraffic:
         self.exchange.stopped(now)
         for line in self._motions.stops:
             if line.expect is not None and now >= self.exchange.silent_ns:
-                sent = Sent(line.filled({}), line, _STOP, is_motion=False)
-                self.exchange.asked(sent, now)
+                self.exchange.asked(Sent(line.filled({}), line, _STOP, is_motion=False), now)
         return self._motions.stop_data()

@@ -315,8 +315,9 @@ class Wc2ecBodySession(MotorSession):
         text = line_load(self._settings, max(motors, values), self._framing).overload
         if not text:
             return None
-        names = f"{values} sensors and {motors} motors of the robot: {text}"
-        return ConfigError(names, fix=LOAD_FIX)
+        return ConfigError(
+            f"{values} sensors and {motors} motors of the robot: {text}", fix=LOAD_FIX
+        )
 
     def _fail(self, error: HilgwError, tail: bytes) -> list[Event]:
         self.counts["failures"] += 1
@@ -431,8 +432,9 @@ def send_message(device: Device, number: int, packet: PacketOut) -> wc2ec.Sent |
 def tune_message(device: Device, number: int, settings: DeviceSettings) -> wc2ec.Sent | Refusal:
     """Return the message for the settings of an Emitter or a Receiver."""
     if not isinstance(settings, EmitterSettings | ReceiverSettings):
-        text = f"WC2EC cannot set {device.kind} '{device.name}'"
-        return Refusal(RequestRefused.NOT_SETTABLE, text)
+        return Refusal(
+            RequestRefused.NOT_SETTABLE, f"WC2EC cannot set {device.kind} '{device.name}'"
+        )
     index, channel = device.index, settings.channel
     wanted = EMITTER if isinstance(settings, EmitterSettings) else RECEIVER
     if device.kind != wanted:

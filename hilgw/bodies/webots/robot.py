@@ -144,8 +144,9 @@ class WebotsRobot:
 
     def _step_of(self, basic_ms: float) -> int:
         if not 0 < basic_ms <= LONGEST_STEP_MS:
-            text = f"a basicTimeStep of {basic_ms:g} ms is invalid"
-            raise ProtocolError(text, where="configuration")
+            raise ProtocolError(
+                f"a basicTimeStep of {basic_ms:g} ms is invalid", where="configuration"
+            )
         given = self._settings.step_ms
         if given is None:
             return max(1, int(basic_ms))

@@ -285,8 +285,9 @@ class Wc2ecControllerSession:
     def _cannot_report(self, index: int) -> RefusedRequest:
         device = self.devices.by_index(index)
         if device is None:
-            text = f"no device {index} in this control loop"
-            return RefusedRequest(index, RequestRefused.UNKNOWN_DEVICE, text)
+            return RefusedRequest(
+                index, RequestRefused.UNKNOWN_DEVICE, f"no device {index} in this control loop"
+            )
         text = f"WC2EC cannot carry values of {device.kind} '{device.name}'"
         return RefusedRequest(index, RequestRefused.UNSENDABLE, text)
 

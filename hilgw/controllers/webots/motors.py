@@ -101,8 +101,9 @@ class MotorState:
                     self._acceleration = value
                     changed = True
                 case SetAvailableForce(_, value) if math.isfinite(value):
-                    name = f"available {self._force}"
-                    self._available = self._clip(name, value, self._own.maxForce, events)
+                    self._available = self._clip(
+                        f"available {self._force}", value, self._own.maxForce, events
+                    )
                     changed = True
                 case SetForce(_, value):
                     if moved or changed:

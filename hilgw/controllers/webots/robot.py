@@ -82,8 +82,9 @@ class Battery:
             fix = "" if self.sensor else "write `battery_j:` for its controller"
             raise HilgwError(f"the battery cannot be charged: {measured}", fix=fix)
         if not 0 <= energy_j <= self._most_j:
-            fix = f"write 0 to {self._most_j:g}"
-            raise HilgwError(f"the battery does not hold {energy_j:g} J", fix=fix)
+            raise HilgwError(
+                f"the battery does not hold {energy_j:g} J", fix=f"write 0 to {self._most_j:g}"
+            )
         self._first_j, self._began_ns = energy_j, time_ns
 
     def measure(self, energy_j: object) -> None:

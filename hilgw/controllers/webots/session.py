@@ -425,8 +425,9 @@ class WebotsControllerSession:
             self._accept_after_quit(events)
             return
         if self._waiting is not None:
-            what = "a second request before the answer to the first"
-            raise request_error(what, encode_request(*request))
+            raise request_error(
+                "a second request before the answer to the first", encode_request(*request)
+            )
         self._waiting = request
         self._robot.begin_request()
         first = len(events)
@@ -437,8 +438,9 @@ class WebotsControllerSession:
             commands = self._table.codec.decode_commands(block)
             count += len(commands)
             if count > MOST_MESSAGES:
-                what = f"more than {MOST_MESSAGES} commands in one request"
-                raise request_error(what, block.data)
+                raise request_error(
+                    f"more than {MOST_MESSAGES} commands in one request", block.data
+                )
             if block.tag == ROBOT_TAG:
                 for command in commands:
                     events += self._robot.apply(command, self._time_ns, now)

@@ -21,6 +21,5 @@ def codec(name: str) -> Codec:
         ConfigError: There is none.
     """
     if name not in CODECS:
-        fix = f"use one of {', '.join(CODECS)}"
-        raise ConfigError(f"unknown infra-red code '{name}'", fix=fix)
+        raise ConfigError(f"unknown infra-red code '{name}'", fix=f"use one of {', '.join(CODECS)}")
     return CODECS[name]

@@ -153,8 +153,9 @@ def _compiled(text: str, start: str, end: str) -> Pattern:
             )
         steps = bound(tree, Bound(END if end else ANYTHING)).steps
     except (re.error, FutureWarning, OverflowError, RecursionError) as error:
-        problem = f"{text!r} is not a regular expression: {error}"
-        raise ConfigError(problem, fix="write Python's syntax, for bytes") from None
+        raise ConfigError(
+            f"{text!r} is not a regular expression: {error}", fix="write Python's syntax, for bytes"
+        ) from None
     except ConfigError as error:
         raise ConfigError(f"{text!r} has {error.what}", fix=error.fix) from None
     is_at_begin = start or tree.data[:1] == [(parser.AT, parser.AT_BEGINNING)]

@@ -275,8 +275,9 @@ class Decoder:
         values = layout.body.unpack_from(buffer, body)
         refusal = self._check(layout, kind, values)
         if refusal is not None:
-            text = f"device {index}: {refusal.text}"
-            return Rejected(command, number, index, refusal.reason, text)
+            return Rejected(
+                command, number, index, refusal.reason, f"device {index}: {refusal.text}"
+            )
         return _build(layout, number, index, values, buffer[body + layout.body.size : start + size])
 
     def _read_name(self, number: int, index: int, name: bytes) -> Message:

@@ -123,8 +123,9 @@ def _encode_head(count: int, total: int) -> bytes:
     try:
         return HEAD.pack(count, total)
     except struct.error:
-        problem = f"an answer of {count} chunks, {total} bytes, is too long"
-        raise ProtocolError(problem, where="answer") from None
+        raise ProtocolError(
+            f"an answer of {count} chunks, {total} bytes, is too long", where="answer"
+        ) from None
 
 
 def encode_chunk(messages: bytes) -> bytes:

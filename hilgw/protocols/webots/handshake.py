@@ -194,8 +194,9 @@ def decode_hello(data: bytes) -> str | None:
     plain = name.decode(errors="replace")
     if len(name) > LONGEST_PLAIN_NAME or not plain.isprintable() or "\ufffd" in plain:
         problem = f"robot name of {len(name)} bytes is too long, or is not text"
-        fix = "connect with an unmodified libController"
-        raise ProtocolError(problem, where="handshake", fix=fix, tail=data)
+        raise ProtocolError(
+            problem, where="handshake", fix="connect with an unmodified libController", tail=data
+        )
     return encode_name(plain)
 
 

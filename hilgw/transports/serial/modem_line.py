@@ -39,5 +39,4 @@ def open_modem_line(
     port: str, line: str, *, allow_urls: bool, answer_s: float = ANSWER_S
 ) -> ModemLine:
     """Open a modem line; blocks, and raises PortError as `open_serial`."""
-    opened = open_modem_lines(port, allow_urls=allow_urls)
-    return ModemLine(opened, line, "://" in port, answer_s)
+    return ModemLine(open_modem_lines(port, allow_urls=allow_urls), line, "://" in port, answer_s)

@@ -255,8 +255,9 @@ async def _in_time(name: str, opening: Callable[[], Any]) -> Any:
         )
     except TimeoutError as error:
         problem = f"opening took longer than {OPEN_DEADLINE_S:g} s"
-        fix = "unplug the device and plug it in again"
-        raise PortError(problem, reason=PortError.LOST, where=name, fix=fix) from error
+        raise PortError(
+            problem, reason=PortError.LOST, where=name, fix="unplug the device and plug it in again"
+        ) from error
     except PortError:
         raise
     except Exception as error:

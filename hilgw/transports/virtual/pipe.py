@@ -346,8 +346,7 @@ class PipeTransport(Transport):
 
     def lose(self) -> None:
         """Discard the bytes on the wire: the device was unplugged."""
-        problem = "the device was unplugged"
-        self._lost = PortError(problem, reason=PortError.LOST, where=self.name)
+        self._lost = PortError("the device was unplugged", reason=PortError.LOST, where=self.name)
         self.unsent = self.to_device.clear()
         self._held.clear()
         self._soon(self._report)
