@@ -94,8 +94,7 @@ def described(hint: Any) -> str:
     """Return a description of the allowed values of this type."""
     kind, parts = get_origin(hint), get_args(hint)
     if kind is Annotated:
-        text: str = hint.__metadata__[-1].text
-        return text
+        return str(hint.__metadata__[-1].text)
     if kind in UNIONS:
         words = [described(each) for each in parts if each is not NONE]
         return ", or ".join(["null"] * (len(words) < len(parts)) + words)

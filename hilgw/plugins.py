@@ -268,23 +268,25 @@ def _of_module(group: Group, name: str) -> Loader:
 
 def _of_entry_point(group: Group, point: "EntryPoint") -> Loader:
     def loader() -> Any:
+        owner = point.dist.name if point.dist else "an unknown distribution"
         try:
             part = point.load()
-            _check_interface(part)
-            group.check(part)
-        except _OtherInterface as error:
-            owner = point.dist.name if point.dist else "an unknown distribution"
-            problem = f"{_noun(group)} {quoted(point.name)} of {owner} {error}"
-            raise ConfigError(problem, fix=f"install a version of {owner} for this hilgw") from None
+            made_for = getattr(part, "INTERFACE", 1)  # one without it was made for the first
+            if made_for in (INTERFACE - 1, INTERFACE):
+                group.check(part)
+                return part
         except (Exception, SystemExit) as error:  # code of other distributions may raise anything
-            owner = point.dist.name if point.dist else "an unknown distribution"
             why, fix = _cause(error), f"repair or remove {owner}"
             if isinstance(error, ConfigError):
                 why, fix = error.what, error.fix or fix
             raise ConfigError(
                 f"{_noun(group)} {quoted(point.name)} of {owner} does not load: {why}", fix=fix
             ) from error
-        return part
+        raise ConfigError(
+            f"{_noun(group)} {quoted(point.name)} of {owner} is made for interface {made_for!r}, "
+            f"this hilgw has {INTERFACE}",
+            fix=f"install a version of {owner} for this hilgw",
+        )
 
     return loader
 
@@ -300,16 +302,6 @@ def _cause(error: BaseException) -> str:
     # A part that lacks something is named by the check of hilgw.
     place = "" if "importlib" in f"{file}" or file == __file__ else f", at {file}:{line}"
     return f"{type(error).__name__}: {' '.join(text.split()):.160}{place}"
-
-
-class _OtherInterface(Exception):
-    """A part was made for another version of the interface."""
-
-
-def _check_interface(part: Any) -> None:
-    made_for = getattr(part, "INTERFACE", 1)  # a part without it was made for the first one
-    if made_for not in (INTERFACE - 1, INTERFACE):
-        raise _OtherInterface(f"is made for interface {made_for!r}, this hilgw has {INTERFACE}")
 
 
 def _noun(group: Group) -> str:

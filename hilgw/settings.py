@@ -35,8 +35,11 @@ match. unit: shown in the documentation. refers: the text (or each value of a ma
 a list) is the name of an emitter or a receiver of the same robot, or of a robot, an adapter or an
 air of the file; a default of "" means none.
 """
-_TEXTS: dict[str, Any] = dict.fromkeys(("pattern", "unit", "refers"), "")
-_UNDECLARED = dict.fromkeys(Declaration.__annotations__) | _TEXTS | {"also": (), "choices": ()}
+_UNDECLARED: dict[str, Any] = {
+    **dict.fromkeys(Declaration.__annotations__),
+    **dict.fromkeys(("pattern", "unit", "refers"), ""),
+    **dict.fromkeys(("also", "choices"), ()),
+}
 
 
 def setting(

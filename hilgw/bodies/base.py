@@ -141,8 +141,7 @@ class EarlierSession:
         return StopPlan(events, tuple(commands), self._session.stop_copies)
 
     def emergency(self) -> bytes:
-        data: bytes = self._session.stop_bytes()
-        return data
+        return bytes(self._session.stop_bytes())
 
 
 def current(session: Any) -> Any:

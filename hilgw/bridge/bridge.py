@@ -8,6 +8,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hilgw.bridge.clients import (
@@ -16,7 +17,7 @@ from hilgw.bridge.clients import (
     Clients,
     WriterRule,
 )
-from hilgw.bridge.flow import Feed, Flow, NewReframer, Reframer
+from hilgw.bridge.flow import NewReframer, Reframer
 from hilgw.bridge.line import PortLine
 from hilgw.bridge.port import BridgePort
 from hilgw.bridge.rfc2217 import Rfc2217Stream
@@ -88,7 +89,7 @@ class Bridge(Observer):
         self._tried = asyncio.Event()
         self._listening = False
         self._started_ns = scheduler.now()
-        new_reframer = _reframer_factory(new_framing, scheduler)
+        new_reframer = None if new_framing is None else partial(Reframer, new_framing, scheduler)
         self._port = BridgePort(NAME, settings.line)
         self._clients = Clients(
             scheduler,
@@ -109,11 +110,13 @@ class Bridge(Observer):
             notify=lambda text: observer.notice(NAME, text),
         )
         self._port.on_attached, self._port.on_detached = self._line.attach, self._line.detach
-        self._listener = _listener(settings.host, settings.tcp_port, self._add_raw)
+        self._listener = TcpListener(
+            settings.host, settings.tcp_port, self._clients.add, limits=LIMITS
+        )
         self._rfc2217: TcpListener | None = None
         self._listeners = [self._listener]
         if settings.rfc2217 is not None:
-            self._rfc2217 = _listener(*settings.rfc2217, self._add_rfc2217)
+            self._rfc2217 = TcpListener(*settings.rfc2217, self._add_rfc2217, limits=LIMITS)
             self._listeners.append(self._rfc2217)
         # Flow control of a device may pause the port without a limit.
         port = Port(settings.port, open_port, identity, stall_s=None)
@@ -136,9 +139,6 @@ class Bridge(Observer):
             pass_on(data)
 
         self._port.data_received = on_data
-
-    def _add_raw(self, stream: Transport, peer: str) -> None:
-        self._clients.add(stream, peer)
 
     def _add_rfc2217(self, stream: Transport, peer: str) -> None:
         if self._port.framed:
@@ -271,25 +271,3 @@ class Bridge(Observer):
             "to_serial": self._port.report(),
             "to_tcp": clients.report(),
         }
-
-
-def _reframer_factory(
-    new_framing: Callable[[], Framing] | None, scheduler: Scheduler
-) -> NewReframer | None:
-    """Make a Reframer for each stream, as each has its own unfinished frame; None: raw bytes."""
-    if new_framing is None:
-        return None
-
-    def new_reframer(flow: Flow, deliver: Feed) -> Reframer:
-        return Reframer(new_framing(), scheduler, flow, deliver)
-
-    return new_reframer
-
-
-def _listener(host: str, tcp_port: int, add: Callable[[Transport, str], None]) -> TcpListener:
-    return TcpListener(
-        host,
-        tcp_port,
-        add,
-        limits=LIMITS,
-    )

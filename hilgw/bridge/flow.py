@@ -80,23 +80,24 @@ class Flow:
 class Reframer:
     """Decoder of a framed stream, which encodes its valid frames again.
 
-    deliver: receives whole frames as on the wire. Invalid ones are counted in `flow`.
+    Each stream has a framing of its own, as it has its own unfinished frame. deliver: receives
+    whole frames as on the wire. Invalid ones are counted in `flow`.
     """
 
     def __init__(
         self,
-        framing: Framing,
+        new_framing: Callable[[], Framing],
         scheduler: Scheduler,
         flow: Flow,
         deliver: Feed,
     ) -> None:
-        self._framing = framing
+        self._framing = new_framing()
         self._scheduler = scheduler
         self._flow = flow
         self._deliver = deliver
         self._wakeup = Wakeup(scheduler, lambda _: self._expire())
         # All streams of one direction share their counts.
-        framing.dropped = flow.dropped
+        self._framing.dropped = flow.dropped
 
     def feed(self, data: bytes) -> None:
         payloads = self._framing.feed(data, self._scheduler.now())

@@ -32,7 +32,7 @@ class PortLine:
     on_line: called with each new line; notify: warns the user. The settings of a client apply until
     it leaves and its bytes are sent; then the configured line applies again. Without an open port,
     settings are kept until it opens. A port without modem lines keeps the clients' settings,
-    without effect, and is always ready.
+    without effect, and is always ready. modem_state: the inputs as they were read last.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class PortLine:
         self._look = Wakeup(scheduler, lambda _: self._look_at_modem_lines())
         self._restore_look = Wakeup(scheduler, lambda _: self._restore())
         self._restore_ns = self._empty_looks = 0  # the latest time, and how often it was empty
-        self._modem = PORT_DOWN
+        self.modem_state = PORT_DOWN
 
     # --- the port ---------------------------------------------------------------------------------
 
@@ -173,11 +173,6 @@ class PortLine:
 
     # --- modem lines ------------------------------------------------------------------------------
 
-    @property
-    def modem_state(self) -> ModemState:
-        """The inputs as they were read last."""
-        return self._modem
-
     def listen(self, listener: Callable[[ModemState], None]) -> None:
         """Call `listener` when an input changes; the inputs are read while there are listeners."""
         self._listeners.append(listener)
@@ -195,10 +190,10 @@ class PortLine:
 
     def read_modem_lines(self) -> None:
         """Read the inputs now."""
-        before, self._modem = self._modem, self._read_inputs()
-        if self._modem != before:
+        before, self.modem_state = self.modem_state, self._read_inputs()
+        if self.modem_state != before:
             for listener in list(self._listeners):
-                listener(self._modem)
+                listener(self.modem_state)
 
     def _read_inputs(self) -> ModemState:
         if self._transport is None:

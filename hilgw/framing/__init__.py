@@ -45,16 +45,12 @@ def parse(name: str) -> Any:
     head, _, argument = name.strip().lower().partition(":")
     kind, _, variant = head.partition("-")
     if kind not in plugins.names(plugins.FRAMINGS):
-        raise _unknown(name)
+        import difflib  # slow to import, and needed for errors only
+
+        close = difflib.get_close_matches(name.strip().lower(), SHORT_NAMES, n=1)
+        fix = f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(SHORT_NAMES)}"
+        raise ConfigError(f"unknown framing '{name}'", fix=fix)
     return _framing_class(kind).parse(variant, argument)
-
-
-def _unknown(name: str) -> ConfigError:
-    import difflib  # slow to import, and needed for errors only
-
-    close = difflib.get_close_matches(name.strip().lower(), SHORT_NAMES, n=1)
-    fix = f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(SHORT_NAMES)}"
-    return ConfigError(f"unknown framing '{name}'", fix=fix)
 
 
 def _framing_class(kind: str) -> "FramingClass":

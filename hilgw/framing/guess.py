@@ -255,8 +255,5 @@ def _notice(count: int, data: bytes, looks: str) -> str:
     if "framing lines" in looks:
         first = (data.lstrip() or data)[:LINE_SHOWN].splitlines(keepends=True)[0]
     plural = "s" * (count > 1)
-    return f'{count} byte{plural}, no frame yet; begins "{_quoted(first)}": {looks}'
-
-
-def _quoted(data: bytes) -> str:
-    return repr(data)[2:-1].replace("\\'", "'").replace('"', '\\"')
+    shown = repr(first)[2:-1].replace("\\'", "'").replace('"', '\\"')
+    return f'{count} byte{plural}, no frame yet; begins "{shown}": {looks}'

@@ -173,7 +173,9 @@ class Length:
                 break
             elif sync >= 0:
                 start = sync + 1
-                self._give_up()
+                if not self._given_up:
+                    self._given_up = True
+                    self.dropped[FrameDropped.TRUNCATED] += 1
             else:
                 start = self._cuts.popleft()
                 self._given_up = False
@@ -184,11 +186,6 @@ class Length:
         self._at = start
         self._let_go()
         return payloads
-
-    def _give_up(self) -> None:
-        if not self._given_up:
-            self._given_up = True
-            self.dropped[FrameDropped.TRUNCATED] += 1
 
     def _end(self, start: int, end: int) -> int:
         """Return the end of the frame at this sync; beyond `end`: incomplete; 0: not a frame."""
@@ -228,8 +225,7 @@ class Length:
         del self._stream[:size]
         self._at -= size
         self._checked = max(0, self._checked - size)
-        for number, cut in enumerate(self._cuts):
-            self._cuts[number] = cut - size
+        self._cuts = deque(cut - size for cut in self._cuts)
         if self._running is not None:
             self._running.forget(blocks)
 

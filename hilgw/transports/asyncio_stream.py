@@ -43,7 +43,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
         self._paused = False
         self._closes_later = closes_later
         self._gone = self._loop.create_future()
-        self._hang_up = HangUpWatch(self._loop, self._hung_up, fd)
+        self._hang_up = HangUpWatch(self._loop, self._abort, fd)
 
     @property
     def pending(self) -> int:
@@ -88,7 +88,7 @@ class AsyncioStream(Transport, asyncio.Protocol):
         self._transport = transport
         connection = transport.get_extra_info("socket")
         if connection is not None:
-            self._hang_up = HangUpWatch(self._loop, self._hung_up, connection.fileno())
+            self._hang_up = HangUpWatch(self._loop, self._abort, connection.fileno())
         # pause_writing() at the first pending byte, resume_writing() after the last.
         self._transport.set_write_buffer_limits(high=0)
         if self._on_made is not None:
@@ -143,9 +143,6 @@ class AsyncioStream(Transport, asyncio.Protocol):
 
     def extra(self, name: str) -> Any:
         return self._transport.get_extra_info(name)
-
-    def _hung_up(self) -> None:
-        self._abort()
 
     def _abort(self) -> None:
         """Close without close(), which waits for a peer that may never read again."""

@@ -41,7 +41,9 @@ def port_error(error: BaseException, name: str) -> PortError:
         fix = doubted[1] if doubted else "check the cable and the name"
         return PortError(problem, reason=PortError.ABSENT, where=name, fix=fix)
     if number in _BUSY:
-        return _busy(problem, number, name)
+        if number in (errno.EMFILE, errno.ENFILE):
+            return PortError(problem, reason=PortError.BUSY, where=name, fix="raise ulimit -n")
+        return PortError("in use by another program", reason=PortError.BUSY, where=name)
     if number in _DENIED:
         return PortError(problem, reason=PortError.DENIED, where=name, fix=fix_for_denied(name))
     if number in _UNSUPPORTED or isinstance(error, (ValueError, OverflowError)):
@@ -58,12 +60,6 @@ def held_by(holder: object, name: str) -> PortError:
     return PortError(
         f"in use by {holder}", reason=PortError.BUSY, where=name, fix="close that program first"
     )
-
-
-def _busy(problem: str, number: int | None, name: str) -> PortError:
-    if number in (errno.EMFILE, errno.ENFILE):
-        return PortError(problem, reason=PortError.BUSY, where=name, fix="raise ulimit -n")
-    return PortError("in use by another program", reason=PortError.BUSY, where=name)
 
 
 def _errno_of(error: BaseException | None) -> int | None:

@@ -34,6 +34,7 @@ class FdStream(Transport):
         *,
         limit: int = WRITE_LIMIT_BYTES,
         end: str = "the device hung up",
+        describe: "Callable[[OSError], str] | None" = None,
     ) -> None:
         super().__init__(name)
         self.read_bytes = READ_BYTES
@@ -41,6 +42,7 @@ class FdStream(Transport):
         self._fd = fd
         self._limit = limit
         self._end = end
+        self._describe = describe or describe_loss
         self._rest = bytearray()
         self._reading = False
         self._paused = False
@@ -129,7 +131,7 @@ class FdStream(Transport):
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._fail(self._describe_loss(error), error)
+            self._fail(self._describe(error), error)
             return
         if len(data) >= BULK_BYTES:
             data = self._read_on(data)
@@ -195,10 +197,7 @@ class FdStream(Transport):
         self.on_half_close()
 
     def _write_failed(self, error: OSError) -> PortError:
-        return self._fail(self._describe_loss(error), error)
-
-    def _describe_loss(self, error: OSError) -> str:
-        return describe_loss(error)
+        return self._fail(self._describe(error), error)
 
     def _fail(self, problem: str, cause: OSError | None = None) -> PortError:
         """Mark the stream as ended by itself; the event loop calls on_lost later, never write()."""

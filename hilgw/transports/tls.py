@@ -32,7 +32,7 @@ class TlsStream(Transport):
         self,
         inner: Transport,
         context: ssl.SSLContext,
-        on_ready: "Callable[[TlsStream], None]",
+        on_ready: "Callable[[TlsStream], object]",
         on_failed: Callable[[PortError], None] = lambda error: None,
         *,
         server_hostname: str | None = None,
@@ -41,7 +41,7 @@ class TlsStream(Transport):
     ) -> None:
         super().__init__(inner.name)
         self._inner = inner
-        self._on_ready: Callable[[TlsStream], None] | None = on_ready
+        self._on_ready: Callable[[TlsStream], object] | None = on_ready
         self._on_failed = on_failed
         self._limit = limit
         self._loop = asyncio.get_running_loop()

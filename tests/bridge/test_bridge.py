@@ -230,7 +230,7 @@ def test_the_alarm_of_a_framing_moves_to_an_earlier_deadline() -> None:
     """Length framing leaves work for later when a stream is full of syncs."""
     scheduler = Clock()
     framing = Length(LengthSettings(sync="AA", max_payload=65_535))
-    reframer = Reframer(framing, scheduler, Flow(), lambda data: None)
+    reframer = Reframer(lambda: framing, scheduler, Flow(), lambda data: None)
     reframer.feed(b"\xaa\xff\xf0" + b"\xaa\x00" * 32_700)
     held = framing.held
     reframer.feed(b"\xaa\x00" * 100)
@@ -318,7 +318,7 @@ def test_what_a_framing_gave_and_cannot_carry_again_is_counted() -> None:
             return None
 
     flow, passed = Flow(), bytearray()
-    reframer = Reframer(OneWay(), Clock(), flow, passed.extend)  # type: ignore[arg-type]
+    reframer = Reframer(OneWay, Clock(), flow, passed.extend)  # type: ignore[arg-type]
     reframer.feed(b"a!b!!c")
     reframer.feed(b"!")
     assert passed == b"abc"

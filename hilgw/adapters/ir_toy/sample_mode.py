@@ -183,7 +183,6 @@ class SampleMode:
         return [*reports, Write(block)] if block else reports
 
     def _finish(self, now: int) -> list[Report]:
-        """Read the complete result: t, a count, C or F."""
         count, verdict = int.from_bytes(self._result[1:3], "big"), self._result[3]
         size = len(self._burst)
         whole = self._sent == size

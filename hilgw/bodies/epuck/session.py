@@ -241,7 +241,12 @@ class EPuckSession(WheeledSession):
             self._phase = Phase.UP
             self._ground_values = exchange.ground_values
             self._sensors.begin(values)
-            events = self._connected()
+            settings = self._settings
+            events.append(Connected(f"{settings.model}: {self._found}"))
+            if settings.model == "e-puck" and "version 2." in str(self._found).lower():
+                events.append(
+                    Notice("the robot is an e-puck2: set model: e-puck2 for its speed and gyro")
+                )
         elif now - self._begun_ns > self._period_ns:
             self.counts["late_periods"] += 1
             if self.counts["late_periods"] == 1:
@@ -250,15 +255,6 @@ class EPuckSession(WheeledSession):
         if self._speeds() != self._sent or self._lights != self._shown:
             self._hurry(now)
         return events + self._ask_if_due(now)
-
-    def _connected(self) -> list[Event]:
-        settings = self._settings
-        events: list[Event] = [Connected(f"{settings.model}: {self._found}")]
-        if settings.model == "e-puck" and "version 2." in str(self._found).lower():
-            events.append(
-                Notice("the robot is an e-puck2: set model: e-puck2 for its speed and gyro")
-            )
-        return events
 
     def _too_slow(self, exchange: SercomRequest) -> Event:
         count = len(exchange.request) + exchange.answer_bytes

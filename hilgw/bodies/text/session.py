@@ -64,7 +64,7 @@ class TextBodySession(RobotSession):
     def _begin(self, now: int) -> list[Event]:
         """End a line that was cut, stop a robot that still moves, and begin the setup."""
         self._phase = Phase.QUIET
-        self._traffic.rest()
+        self._traffic.motions.rest()
         self._traffic.exchange.clear()
         self._traffic.exchange.quiet(now)
         self._reader.clear()
@@ -94,7 +94,6 @@ class TextBodySession(RobotSession):
         return events + self._traffic.pump(now) if self._phase is Phase.UP else events
 
     def _is_restart(self, lines: list[bytes]) -> bool:
-        """While answers are dropped: whether one of these lines is a restart."""
         restarted = self._restarted
         is_up = self._phase is Phase.UP and restarted is not None
         return is_up and any(restarted.search(line) for line in lines if restarted)
@@ -204,7 +203,7 @@ class TextBodySession(RobotSession):
         return self._traffic.stop_data(after_cut=True)
 
     def _enable(self, index: int, period_ms: float | None, now: int) -> list[Event]:
-        self._traffic.switch(index, period_ms, now)
+        self._traffic.requests.switch(index, period_ms, now)
         return []
 
     def _set_led(self, led: Device, value: int, now: int) -> list[Event]:

@@ -68,7 +68,7 @@ class LineTraffic:
             counts, line.duration_ns(1), answer_ns, quiet_ns, *window
         )
         self._zeros: dict[str, float] = {}
-        self._motions = Motions(settings, devices, self.end, self._zeros)
+        self.motions = Motions(settings, devices, self.end, self._zeros)
         self._leds = Leds(settings, self.end)
         self.silence_ns = max(s_to_ns(settings.silence_s), 2 * answer_ns)
         self._is_blocked = False
@@ -82,8 +82,8 @@ class LineTraffic:
 
         The first that asks for sensors, or the first of the setup with an answer.
         """
-        if self._requests.lines:
-            return self._requests.lines[0].line, self._requests.lines[0].data
+        if self.requests.lines:
+            return self.requests.lines[0].line, self.requests.lines[0].data
         (step, *_) = [each for each in self._settings.setup if each.expect]
         line = Line(send=step.send, expect=step.expect, timeout_s=step.timeout_s)
         made = sendable(line, self.end, self._settings.failed)
@@ -93,13 +93,10 @@ class LineTraffic:
 
     def forget(self) -> None:
         """Another robot may be there: counters that wrap around begin anew."""
-        self._requests = Requests(
+        self.requests = Requests(
             self._settings, self._devices, self._always_on, self.end, self._zeros
         )
         self._leds.forget()
-
-    def rest(self) -> None:
-        self._motions.rest()
 
     def start(self, zeros: Mapping[str, float | None], now: int) -> None:
         """Make LEDs and sensors due: the setup has ended. zeros: of the motors, as it read them."""
@@ -108,7 +105,7 @@ class LineTraffic:
         self._answered_ns = self._asked_ns = self._work_ns = now
         self._stop_tries, self._is_blocked = 0, False
         self._leds.restart()
-        self._requests.restart(now)
+        self.requests.restart(now)
 
     # --- what is wanted of the robot ----------------------------------------------------------
 
@@ -117,7 +114,7 @@ class LineTraffic:
 
         Returns the bytes to write at once, where it stands still and its line would have to wait.
         """
-        refusal = self._motions.command(self._motions.motors[command.index], command, now)
+        refusal = self.motions.command(self.motions.motors[command.index], command, now)
         if refusal is not None:
             return refusal
         self._work_ns = now
@@ -125,7 +122,7 @@ class LineTraffic:
 
     def hold(self, index: int, now: int) -> bytes:
         """Stop one motor, the others go on; return the bytes to write at once."""
-        self._motions.hold(self._motions.motors[index])
+        self.motions.hold(self.motions.motors[index])
         self._work_ns = now
         return self._halt(index, now)
 
@@ -136,7 +133,7 @@ class LineTraffic:
         Not where all lines that stop a motor are answered, as those without an answer are written
         again here.
         """
-        lines = [*self._motions.stops, *(each.line for each in self._motions.lines)]
+        lines = [*self.motions.stops, *(each.line for each in self.motions.lines)]
         return self._settings.stop_repeats if any(each.expect is None for each in lines) else 0
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
@@ -147,9 +144,9 @@ class LineTraffic:
         if motors is None:
             return [Write(self._send_stop(now))]
         for index in motors:
-            self._motions.hold_again(index)
+            self.motions.hold_again(index)
         self._work_ns = now
-        stop = self._send_stop(now) if self._motions.halt() else b""
+        stop = self._send_stop(now) if self.motions.halt() else b""
         return [*([Write(stop)] if stop else []), *self.pump(now)]
 
     def _halt(self, index: int, now: int) -> bytes:
@@ -157,16 +154,13 @@ class LineTraffic:
 
         A motor may not wait for its line; the lines of the other motors follow it.
         """
-        line = self._motions.line_of[index]
+        line = self.motions.line_of[index]
         waits = self.exchange.repeats_stop or self._is_blocked
         data = line.data()
         sent = Sent(data if isinstance(data, bytes) else b"", line.line, line)
         if line.active and (waits or not self.exchange.may_ask(sent, now)):
-            self._motions.must_halt = True
-        return self._send_stop(now) if self._motions.halt() else b""
-
-    def switch(self, index: int, period_ms: float | None, now: int) -> None:
-        self._requests.switch(index, period_ms, now)
+            self.motions.must_halt = True
+        return self._send_stop(now) if self.motions.halt() else b""
 
     def shine(self, name: str, value: int, now: int) -> None:
         self._leds.set(name, value)
@@ -178,7 +172,7 @@ class LineTraffic:
         They leave again when a line that was on its way has been answered: it may move a motor
         after the stop.
         """
-        self._motions.rest()
+        self.motions.rest()
         self._stop_tries = 0
         self._work_ns = now
         return self._send_stop(now)
@@ -189,8 +183,8 @@ class LineTraffic:
         after_cut: a line that may have been cut is ended first, where the stop is not in real time.
         whole: with those that an answer decides. Changes nothing.
         """
-        in_lines = after_cut and any(not line.realtime for line in self._motions.stops)
-        return (self.end if in_lines else b"") + self._motions.stop_data(whole=whole)
+        in_lines = after_cut and any(not line.realtime for line in self.motions.stops)
+        return (self.end if in_lines else b"") + self.motions.stop_data(whole=whole)
 
     @property
     def is_stopping(self) -> bool:
@@ -201,7 +195,7 @@ class LineTraffic:
 
     def next_deadline(self) -> int:
         dues = [self._answered_ns + self.silence_ns, self.exchange.next_deadline()]
-        dues.append(self._motions.next_deadline())
+        dues.append(self.motions.next_deadline())
         work_ns = self._next_work_ns()
         if work_ns is not None:
             dues.append(max(work_ns, self.exchange.silent_ns))
@@ -217,7 +211,7 @@ class LineTraffic:
             self._counts["timeouts"] += 1
             self._is_blocked = False
         events = [event for each in lost for event in self._not_answered(each)]
-        self._motions.expire(now)
+        self.motions.expire(now)
         return events + self.pump(now)
 
     # --- lines of the robot -------------------------------------------------------------------
@@ -225,7 +219,7 @@ class LineTraffic:
     def take(self, line: bytes, now: int) -> list[Event] | None:
         answer = self.exchange.take(line, now)
         if answer is None:
-            values = self._requests.unasked(line)
+            values = self.requests.unasked(line)
             if values is None:
                 return None
             self._answered_ns = now
@@ -245,7 +239,7 @@ class LineTraffic:
             self._stop_tries = 0
             events += [
                 Write(each.filled({}))
-                for each in self._motions.stops
+                for each in self.motions.stops
                 if each.after is not None and each.after.search(line)
             ]
         return events
@@ -264,19 +258,19 @@ class LineTraffic:
                 continue
             self._zeros[name] = zero
             events.append(Notice(f"the work zero of '{name}' is now at {zero:g}", once=False))
-            motor = self._motions.motors[device.index]
+            motor = self.motions.motors[device.index]
             if motor.moves:
-                self._motions.hold(motor)
+                self.motions.hold(motor)
                 events.append(MotorHeld(device.index))
         return events
 
     def is_unasked(self, line: bytes) -> bool:
         """Return whether it is a line that the robot sends by itself."""
-        return self._requests.unasked(line) is not None
+        return self.requests.unasked(line) is not None
 
     def _sensor_values(self, match: Match) -> list[Event]:
         events: list[Event] = []
-        for sensor, value in self._requests.values(match.groupdict()):
+        for sensor, value in self.requests.values(match.groupdict()):
             index, name = sensor.device.index, sensor.device.name
             if value is None:
                 text = f"the answer has no finite number for '{name}'"
@@ -296,7 +290,7 @@ class LineTraffic:
             return [Notice(f"{text} to its stop", once=False)]
         index: int | None = None
         if isinstance(subject, MotionLine):
-            self._motions.refused(subject)
+            self.motions.refused(subject)
             index = subject.motors[0].device.index
             names = ", ".join(f"'{motor.device.name}'" for motor in subject.motors)
             held = [MotorHeld(motor.device.index) for motor in subject.motors]
@@ -318,7 +312,7 @@ class LineTraffic:
         self._counts["unanswered"] += 1
         subject = sent.subject
         if isinstance(subject, MotionLine):
-            self._motions.lost(subject)
+            self.motions.lost(subject)
         elif subject is _STOP:
             self.exchange.repeats_stop = self._stop_tries < self._settings.stop_repeats
             if not self.exchange.repeats_stop:
@@ -339,9 +333,9 @@ class LineTraffic:
         if self.exchange.repeats_stop:
             if not self.exchange.repeat_stop(now):
                 return []  # what was sent before the stop comes first
-            self._motions.repeat()
+            self.motions.repeat()
             data += self._send_stop(now)
-        if self._motions.halt():
+        if self.motions.halt():
             data += self._send_stop(now)
         self._is_blocked = False
         events: list[Event] = []
@@ -366,7 +360,7 @@ class LineTraffic:
             if request.line.realtime or not self._is_blocked
         ]
         if not self._is_blocked:
-            if self._motions.has_waiting or self._leds.has_waiting:
+            if self.motions.has_waiting or self._leds.has_waiting:
                 dues.append(self._work_ns)
             if not self.exchange.waiting:
                 dues.append(self._alive_ns)
@@ -378,7 +372,7 @@ class LineTraffic:
 
     def _due_lines(self, now: int) -> list[tuple[Sendable, bytes, object]]:
         lines: list[tuple[Sendable, bytes, object]] = [
-            (motion.line, data, motion) for motion, data in self._motions.due()
+            (motion.line, data, motion) for motion, data in self.motions.due()
         ]
         lines += self._leds.due()
         lines += [
@@ -391,17 +385,17 @@ class LineTraffic:
         return lines
 
     def _asked_requests(self) -> list[RequestLine]:
-        return [each for each in self._requests.asked() if not self._awaits(each)]
+        return [each for each in self.requests.asked() if not self._awaits(each)]
 
     def _left(self, subject: object, data: bytes, now: int) -> list[Event]:
         self._asked_ns = now
         if isinstance(subject, MotionLine):
-            cut = self._motions.left(subject, data, now)
+            cut = self.motions.left(subject, data, now)
             return [
                 Notice(f"'{name}': its number is cut to the limits of its line") for name in cut
             ]
         if isinstance(subject, RequestLine):
-            self._counts["late_requests"] += subject.left(now, self._requests.enabled)
+            self._counts["late_requests"] += subject.left(now, self.requests.enabled)
         elif isinstance(subject, str):
             self._leds.left(subject)
         return []
@@ -416,7 +410,7 @@ class LineTraffic:
         """
         self._stop_tries += 1
         self.exchange.stopped(now)
-        for line in self._motions.stops:
+        for line in self.motions.stops:
             if line.expect is not None and now >= self.exchange.silent_ns:
                 self.exchange.asked(Sent(line.filled({}), line, _STOP, is_motion=False), now)
-        return self._motions.stop_data()
+        return self.motions.stop_data()

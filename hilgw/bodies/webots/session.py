@@ -172,17 +172,17 @@ class WebotsBodySession(MotorSession):
         events += self._robot.configure(first, messages[1:])
         events.insert(0, Connected(f"robot '{first.name}' in Webots {first.version}".rstrip()))
         if first.synchronization:
-            text = (
-                "the robot's field synchronization is TRUE: Webots waits for hilgw in each step; "
-                "FALSE keeps the world in real time"
+            events.append(
+                Notice(
+                    "the robot's field synchronization is TRUE: Webots waits for hilgw in each "
+                    "step; FALSE keeps the world in real time"
+                )
             )
-            events.append(Notice(text))
         self._state = _State.RUNNING
 
     # --- answers ------------------------------------------------------------------------------
 
     def _take(self, answer: Answer, events: list[Event], now: int) -> None:
-        """Take one answer; return the next request, unless more of the answer is to come."""
         if self._state is _State.OVER:
             return
         messages = self._robot.codec.decode_messages(answer.messages)

@@ -18,7 +18,7 @@ from hilgw.cli.signals import StopSignal
 from hilgw.discovery.ports import port_identity
 from hilgw.engine.control_socket.look_server import LookServer, Watched
 from hilgw.engine.event_loop.scheduler import Timer
-from hilgw.engine.observer import Observer, Observers
+from hilgw.engine.observer import Observers
 from hilgw.errors import ConfigError, HilgwError, UsageError
 from hilgw.events.words import in_words, reason_counts
 from hilgw.framing import create
@@ -109,7 +109,15 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
             terminal.line(text)
         server.subscriptions.notice("tcp", text)
 
-    bridge = _build(settings, frame, timer, observers, inform)
+    bridge = Bridge(
+        settings,
+        timer,
+        open_port=lambda: open_serial(settings.port, settings.line, timer, allow_urls=True),
+        identity=lambda: port_identity(settings.port),
+        observer=observers,
+        new_framing=None if frame is None else partial(create, frame),
+        inform=inform,
+    )
     bridge.supervisor.lines.report_to(observers)
     fatal: HilgwError | None = None
     try:
@@ -127,24 +135,6 @@ async def _run(args: argparse.Namespace, settings: BridgeSettings, frame: str | 
     if fatal is not None and stop.code is None:
         raise fatal
     return code
-
-
-def _build(
-    settings: BridgeSettings,
-    frame: str | None,
-    timer: Timer,
-    observer: Observer,
-    inform: Callable[[str], None],
-) -> Bridge:
-    return Bridge(
-        settings,
-        timer,
-        open_port=lambda: open_serial(settings.port, settings.line, timer, allow_urls=True),
-        identity=lambda: port_identity(settings.port),
-        observer=observer,
-        new_framing=None if frame is None else partial(create, frame),
-        inform=inform,
-    )
 
 
 def _ready(args: argparse.Namespace, terminal: Any) -> None:

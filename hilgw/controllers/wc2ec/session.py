@@ -354,19 +354,15 @@ class Wc2ecControllerSession:
         return []
 
     def _command(self, index: int, value: float) -> list[Event]:
-        quantity = self._known(index).value
-        assert quantity is not None  # the decoder accepts setValue for motors only
+        device = self.devices.by_index(index)
+        # The decoder accepts setValue for registered devices, and of these for motors only.
+        assert device is not None and device.value is not None
         self.counts["commands"] += 1
-        return [MotorCommand(index, _FIELDS[quantity.name], value)]
+        return [MotorCommand(index, _FIELDS[device.value.name], value)]
 
     def _switch(self, index: int, period_ms: float | None, now: int) -> list[Event]:
         self._sampling.switch(index, period_ms, now)
         return [SensorSwitch(index, period_ms)]
-
-    def _known(self, index: int) -> Device:
-        device = self.devices.by_index(index)
-        assert device is not None  # the decoder refuses an index that was never registered
-        return device
 
     def _refuse(self, command: int, number: int, index: int, refusal: Refusal) -> list[Event]:
         device = self.devices.by_index(index)

@@ -59,15 +59,13 @@ _Table = AccelerometerFields | CompassFields | GyroFields | LightSensorFields
 
 
 class TagTable:
-    """Tags are 1, 2, ... in the order of the devices' indices, from the configuration on."""
+    """Tags are 1, 2, ... in the order of the devices' indices, from the configuration on.
+
+    robot: what the controller learns about it, without its devices and the time. version: of its
+    library, which compares it; empty: not known.
+    """
 
     def __init__(self, robot: RobotConfiguration, version: str) -> None:
-        """Create the table of a robot.
-
-        Args:
-            robot: what the controller learns about it, without its devices and the time.
-            version: of its library, which compares it; empty: not known.
-        """
         self.robot = robot if robot.version else dataclasses.replace(robot, version=version)
         self.codec = Codec(version or NEWEST)
         self.devices: dict[int, Device] = {}  # by tag
@@ -191,7 +189,20 @@ def configuration_of(
         case InertialUnitFields(noise=noise, coordinateSystem=system):
             return InertialUnitConfiguration(tag, noise, system)
         case CameraFields() as camera:
-            return _camera(tag, camera)
+            return CameraConfiguration(  # without zoom, focus and recognition, as a new node
+                tag,
+                uid=tag,
+                width=camera.width,
+                height=camera.height,
+                fieldOfView=camera.fieldOfView,
+                near=camera.near,
+                planar=True,
+                minFieldOfView=camera.fieldOfView,
+                maxFieldOfView=camera.fieldOfView,
+                recognition=False,
+                segmentation=False,
+                exposure=camera.exposure,
+            )
         case AccelerometerFields() | CompassFields() | GyroFields() | LightSensorFields() as sensor:
             return TableConfiguration(tag, sensor.lookupTable)
     return None
@@ -208,24 +219,6 @@ def _emitter(tag: int, fields: EmitterFields) -> EmitterConfiguration:
         fields.range,
         fields.maxRange,
         fields.allowedChannels,
-    )
-
-
-def _camera(tag: int, fields: CameraFields) -> CameraConfiguration:
-    """Return the configuration of a camera without zoom, focus and recognition, as a new node."""
-    return CameraConfiguration(
-        tag,
-        uid=tag,
-        width=fields.width,
-        height=fields.height,
-        fieldOfView=fields.fieldOfView,
-        near=fields.near,
-        planar=True,
-        minFieldOfView=fields.fieldOfView,
-        maxFieldOfView=fields.fieldOfView,
-        recognition=False,
-        segmentation=False,
-        exposure=fields.exposure,
     )
 
 

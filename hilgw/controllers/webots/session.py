@@ -333,7 +333,9 @@ class WebotsControllerSession:
         if has_battery and robot.battery.is_empty(time_ns):
             return self._run_down(time_ns)
         if is_first:
-            return [self._configure(time_ns)]
+            self._time_ns = self._sent_ns = time_ns
+            self._state = _State.RUNNING
+            return [self._write(0, self._configuration_messages(time_ns))]
         messages: list[Message] = []
         if robot.answers or commands.answers:
             messages = robot.answers + commands.answers
@@ -401,11 +403,6 @@ class WebotsControllerSession:
         empty = BatteryMessage(0.0)  # the reason, for hilgw's API
         return [Stop(StopReason.BATTERY), self._write_quit(time_ns, empty), ProtocolFailure(error)]
 
-    def _configure(self, time_ns: int) -> Event:
-        self._time_ns = self._sent_ns = time_ns
-        self._state = _State.RUNNING
-        return self._write(0, self._configuration_messages(time_ns))
-
     def _configuration_messages(self, time_ns: int) -> list[Message]:
         mode = self._mode() if self._shows_arming else self._table.robot.mode
         return self._table.configuration(time_ns, mode=mode, customData=self._robot.custom_data)
@@ -422,7 +419,10 @@ class WebotsControllerSession:
 
     def _accept(self, request: Request, events: list[Event], now: int) -> None:
         if self._state is _QUITTING:
-            self._accept_after_quit(events)
+            if self._owed:  # QUIT has been sent before
+                self._owed -= 1
+            else:
+                events.append(self._write(0, [Quit()]))
             return
         if self._waiting is not None:
             raise request_error(
@@ -457,13 +457,6 @@ class WebotsControllerSession:
                 self._is_uneven = True
                 events.append(Notice(text))
         events.append(self._step)
-
-    def _accept_after_quit(self, events: list[Event]) -> None:
-        """Answer QUIT, which may have been sent before."""
-        if self._owed:
-            self._owed -= 1
-        else:
-            events.append(self._write(0, [Quit()]))
 
     def _fail(self, error: ProtocolError) -> list[Event]:
         self.counts["failures"] += 1

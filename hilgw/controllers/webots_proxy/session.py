@@ -174,8 +174,7 @@ class WebotsProxySession:
                     self._enable(tag, name, command.period)
                 case SetChannel() if tag in self._by_tag:
                     self._tune(tag, command.channel)
-                case _:
-                    pass  # libController does not send it: the simulator's matter
+            # libController sends no others: they are the simulator's matter
         return name not in self._only
 
     def _enable(self, tag: int, name: str, period_ms: int) -> None:

@@ -137,11 +137,6 @@ def decode_signal(strength: float, direction: Direction) -> tuple[float, Directi
     return strength or math.nan, _UNKNOWN if direction == _NO_DIRECTION else direction
 
 
-class _StreamLost(Exception):
-    def __init__(self, error: PeerError) -> None:
-        self.error = error
-
-
 class Decoder:
     """Decoder for one direction of one connection. side: of the sender.
 
@@ -190,8 +185,8 @@ class Decoder:
                     break
                 messages.append(self._read(buffer, position, size))
                 position += size
-        except _StreamLost as lost:
-            return [*messages, self._fail(lost.error, buffer[position:])]
+        except PeerError as lost:
+            return [*messages, self._fail(lost, buffer[position:])]
         self._rest = bytes(buffer[position:])
         return messages
 
@@ -209,10 +204,13 @@ class Decoder:
     # --- the length of a message --------------------------------------------------------------
 
     def _measure(self, buffer: bytes, start: int, end: int) -> int:
-        """Return the size of the message at `start`, or _INCOMPLETE; raise _StreamLost."""
+        """Return the size of the message at `start`, or _INCOMPLETE.
+
+        PeerError: it is not known, and the stream is lost.
+        """
         command = buffer[start]
         if command not in _COMMANDS:
-            raise _StreamLost(PeerError(f"command {command} is reserved"))
+            raise PeerError(f"command {command} is reserved")
         if command in BODILESS:
             return HEADER_BYTES
         body = start + HEADER_BYTES
@@ -222,7 +220,7 @@ class Decoder:
             return _INCOMPLETE
         layout = self._layouts.of_type.get((command, buffer[start + 1]))
         if layout is None:
-            raise _StreamLost(self._layouts.unknown(command, buffer[start + 1]))
+            raise self._layouts.unknown(command, buffer[start + 1])
         size = HEADER_BYTES + layout.body.size
         if not layout.counted:
             return size
@@ -230,8 +228,7 @@ class Decoder:
             return _INCOMPLETE
         count = int.from_bytes(buffer[start + size - 4 : start + size], "little")
         if count > LONGEST_PACKET:
-            problem = f"packet of {count} bytes is longer than {LONGEST_PACKET} bytes"
-            raise _StreamLost(PeerError(problem))
+            raise PeerError(f"packet of {count} bytes is longer than {LONGEST_PACKET} bytes")
         return size + count
 
     def _read_value(self, buffer: bytes, start: int, end: int) -> Message | None:
@@ -300,10 +297,10 @@ class Decoder:
         if meant is None or meant is by_type:
             return meant
         if meant.counted or by_type.counted or meant.body.size != by_type.body.size:
-            problem = (
-                f"the length of command {command} of type {number} does not match device {index}"
+            raise PeerError(
+                f"the length of command {command} of type {number} does not match device {index} "
+                f"({kind})"
             )
-            raise _StreamLost(PeerError(f"{problem} ({kind})"))
         return meant
 
     def _check(self, layout: Layout, kind: str, values: tuple[float, ...]) -> Refusal | None:

@@ -274,7 +274,11 @@ class Codec:
     def _encode_message(self, message: Message) -> bytes:
         try:
             if isinstance(message, RobotConfiguration):
-                return self._encode_configuration(message)
+                payload = encode_configuration(
+                    message, self._robot_node, named_first=self._named_first
+                )
+                self._learn(message.devices, 1)
+                return MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE) + payload
             if isinstance(message, JoystickConfiguration):
                 head = MESSAGE_HEAD.pack(ROBOT_TAG, JOYSTICK_CONFIGURATION)
                 return head + encode_joystick(message)
@@ -285,11 +289,6 @@ class Codec:
             return MESSAGE_HEAD.pack(tag, compiled.command) + _encode(compiled, message)
         except (struct.error, OverflowError, TypeError) as error:
             raise _unsendable(message, error) from None
-
-    def _encode_configuration(self, message: RobotConfiguration) -> bytes:
-        payload = encode_configuration(message, self._robot_node, named_first=self._named_first)
-        self._learn(message.devices, 1)
-        return MESSAGE_HEAD.pack(ROBOT_TAG, CONFIGURE) + payload
 
     def _learn(self, entries: tuple[DeviceEntry, ...], first: int) -> None:
         if first + len(entries) > MOST_DEVICES + 1:

@@ -124,12 +124,11 @@ def unread(fd: int) -> int:
         return 0
 
 
-def _speeds() -> dict[int, int]:
-    names = [name for name in dir(termios) if name[0] == "B" and name[1:].isdigit()]
-    return {getattr(termios, name): int(name[1:]) for name in names if name != "B0"}
-
-
-_SPEEDS = _speeds()
+_SPEEDS: dict[int, int] = {
+    getattr(termios, name): int(name[1:])
+    for name in dir(termios)
+    if name[0] == "B" and name[1:].isdigit() and name != "B0"
+}
 
 
 # --- latency ------------------------------------------------------------------------------------

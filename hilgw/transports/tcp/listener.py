@@ -21,7 +21,7 @@ from hilgw.transports.tls import HANDSHAKE_S, TlsStream
 
 BACKLOG = 64
 
-ClientHandler = Callable[[Transport, str], None]
+ClientHandler = Callable[[Transport, str], object]
 
 
 @dataclass(frozen=True, slots=True)

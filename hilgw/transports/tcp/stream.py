@@ -70,7 +70,12 @@ class TcpStream(FdStream):
         early: bytes = b"",
     ) -> None:
         super().__init__(
-            asyncio.get_running_loop(), connection.fileno(), name, limit=limit, end=PEER_CLOSED
+            asyncio.get_running_loop(),
+            connection.fileno(),
+            name,
+            limit=limit,
+            end=PEER_CLOSED,
+            describe=describe_peer_loss,
         )
         self._connection = connection
         self._early = early
@@ -133,9 +138,6 @@ class TcpStream(FdStream):
             super()._write_failed(OSError(error, os.strerror(error)))
         else:
             super()._hung_up()
-
-    def _describe_loss(self, error: OSError) -> str:
-        return describe_peer_loss(error)
 
     def _end_detected(self) -> None:
         """Note that the peer has ended its direction; what it sent before may still be unread."""
