@@ -117,8 +117,9 @@ class IrdaSession(FramedLineSession):
 
     def __init__(self, settings: IrdaSettings, common: StationSettings) -> None:
         sir = SirSettings(extra_bofs=settings.extra_bofs, max_payload=settings.max_payload + HEADER)
-        route = IrdaRoute(common.channel)
-        super().__init__(lambda: Sir(sir), "sir", route, common, local_echo=settings.echo)
+        super().__init__(
+            lambda: Sir(sir), "sir", IrdaRoute(common.channel), common, local_echo=settings.echo
+        )
         self._address = common.channel
         self._turnaround_ns = ms_to_ns(settings.turnaround_ms)
         self._own_until = 0  # end of the time in which the transceiver's own light comes back

@@ -101,8 +101,9 @@ class PortLine:
     def send_break(self, client: object) -> None:
         """Send a break of the usual length."""
         self._switch("break", True, client)
-        end = self._scheduler.now() + BREAK_NS
-        self._scheduler.call_at(end, lambda: self._switch("break", False, client))
+        self._scheduler.call_at(
+            self._scheduler.now() + BREAK_NS, lambda: self._switch("break", False, client)
+        )
 
     def purge(self, *, received: bool, to_send: bool) -> int:
         """Discard the bytes in the driver; return how many of them were to be sent."""

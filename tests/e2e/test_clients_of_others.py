@@ -27,7 +27,7 @@ from pycreate2 import Create2
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.plugins import new_air
-from hilgw.protocols.ir import Code, codec
+from hilgw.protocols.ir import CODECS, Code
 from hilgw.protocols.ir.base import TOGGLE
 from hilgw.testing.sim import DEADLINE_S, until, wait_until
 from hilgw.transports.virtual.pty import VirtualPort
@@ -211,7 +211,7 @@ CONFIG = str(ROOT / "configs" / "ir_toy.yaml")
 
 def some_keys(name: str) -> Keys:
     """Keys at the ends of the range and in between."""
-    traits = codec(name).traits
+    traits = CODECS[name].traits
     last_address, last_command = (1 << traits.address_bits) - 1, (1 << traits.command_bits) - 1
     pairs = [
         (0, 0),
@@ -240,23 +240,23 @@ def test_what_lirc_sends_is_what_we_decode(name: str, tmp_path: Path) -> None:
         await output_of("irsimsend", "-s", "100000", "lircd.conf", cwd=tmp_path)
 
     run(scenario())
-    traits = codec(name).traits
+    traits = CODECS[name].traits
     lines = (tmp_path / "simsend.out").read_text().splitlines()
     frames = pulses_of(lines, traits.gap_us)
-    reported = [codec(name).decode(frame) for frame in frames]
+    reported = [CODECS[name].decode(frame) for frame in frames]
     assert [(code.address, code.command) for code in reported if isinstance(code, Code)] == [
         pair for pair in keys.values() for _ in range(len(frames) // len(keys))
     ]
     for frame, code in zip(frames, reported, strict=True):
         assert isinstance(code, Code)
-        assert codec(name).encode(code) == pytest.approx(frame, abs=4)
+        assert CODECS[name].encode(code) == pytest.approx(frame, abs=4)
 
 
 @pytest.mark.judge("irsimreceive")
 @pytest.mark.parametrize("name", CODES)
 def test_what_we_send_is_what_lirc_decodes(name: str, tmp_path: Path) -> None:
     """Also when a receiver has stretched the marks."""
-    keys, one = some_keys(name), codec(name)
+    keys, one = some_keys(name), CODECS[name]
     (tmp_path / "lircd.conf").write_text(remote(name, keys))
     lines = ["space 200000"]  # LIRC swallows what comes first
     presses = 0
@@ -364,7 +364,7 @@ def test_what_irsend_sends_decodes_in_our_codec(name: str, tmp_path: Path) -> No
         answers += b"t" + len(burst).to_bytes(2, "big") + b"C"
         assert all_of(toy.reported).removeprefix(b"V222").removeprefix(b"S01") == answers
         started = next(at for at, data in toy.received if data.endswith(START[-1:]))
-        light_s = sum(codec(name).encode(code)) / 1e6
+        light_s = sum(CODECS[name].encode(code)) / 1e6
         assert toy.reported[-1][0] - started >= light_s
 
     in_room(scenario)
@@ -378,7 +378,7 @@ def pairs_in(name: str, samples: bytes) -> list[tuple[int, int] | None]:
     """Address and command of each frame in a burst."""
     counts = [samples[at] << 8 | samples[at + 1] for at in range(0, len(samples), 2)]
     light = [round(count * TICK_US) for count in counts if count != 0xFFFF]
-    frames = pulses_of(as_lines(light), codec(name).traits.gap_us)
+    frames = pulses_of(as_lines(light), CODECS[name].traits.gap_us)
     return [pair_of(name, frame) for frame in frames]
 
 
@@ -387,7 +387,7 @@ def as_lines(light: list[int]) -> list[str]:
 
 
 def pair_of(name: str, frame: list[int]) -> tuple[int, int] | None:
-    code = codec(name).decode(frame)
+    code = CODECS[name].decode(frame)
     return (code.address, code.command) if isinstance(code, Code) else None
 
 

@@ -128,8 +128,9 @@ class ModuleSession(ABC, Generic[ModuleT]):
         events = self.close()
         self._restarts = 0
         self._open = True
-        limit_ns = self._line.patience_ns(LONGEST_FRAME)
-        self._first_frame = FirstFrame(self.kind, self._line.baudRate, limit_ns)
+        self._first_frame = FirstFrame(
+            self.kind, self._line.baudRate, self._line.patience_ns(LONGEST_FRAME)
+        )
         return events + self._set_up(now)
 
     def close(self) -> list[Event]:

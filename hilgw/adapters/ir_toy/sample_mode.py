@@ -158,8 +158,9 @@ class SampleMode:
 
     def _entered(self, protocol: bytes, now: int) -> list[Report]:
         if protocol != b"01":
-            problem = f"the IR Toy uses sample protocol S{protocol.decode()}, not S01"
-            return self._fail(MismatchError(problem))
+            return self._fail(
+                MismatchError(f"the IR Toy uses sample protocol S{protocol.decode()}, not S01")
+            )
         first, self._first, self._tries = self._first, False, 0
         if not self._burst:
             self._enter(Phase.LISTENING, None)

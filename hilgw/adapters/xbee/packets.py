@@ -174,8 +174,9 @@ class PacketDecoder:
         self._no_address = FACTORY_MY if ends is None else ""
         self._ends: bytes | None = None
         if ends is not None:
-            back = ends._replace(source=ends.destination, destination=ends.source)
-            self._ends = frames.pack_ends(back)
+            self._ends = frames.pack_ends(
+                ends._replace(source=ends.destination, destination=ends.source)
+            )
 
     def decode(self, frame: bytes, offset: int) -> Received | Dropped:
         """Return the packet whose payload starts at `offset`, without an address of no module."""

@@ -100,8 +100,9 @@ class Goals:
         mode, settings = servo.change()
         self._ask(servo, self._kind.torque, 0)
         self._ask(servo, self._kind.mode, mode)
-        goals = self.of_stop([servo], before_torque=True)
-        self._bus.add(Transaction(goals, [], vital=servo.number))
+        self._bus.add(
+            Transaction(self.of_stop([servo], before_torque=True), [], vital=servo.number)
+        )
         self._ask(servo, self._kind.torque, 1, last=not settings)
         for register, amount in settings.items():
             self._ask(servo, register, amount, last=register == [*settings][-1])

@@ -150,8 +150,7 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, ServoAnswer, None]):
     ) -> Script[Transaction | ProtocolFailure, ServoAnswer, None]:
         """Let go with these writes; its torque stays unknown where one has failed."""
         for register, amount in writes.items():
-            request = self._kind.write(servo.number, register, amount)
-            written = yield Ask(servo, request, 0)
+            written = yield Ask(servo, self._kind.write(servo.number, register, amount), 0)
             if written is None or written.error:
                 return
         servo.let_go()

@@ -248,11 +248,13 @@ class ServoBusSession(RobotSession):
     def _retry(self, now: int) -> None:
         missing = [str(each) for each in self._handshake.missing()]
         if missing:
-            text = f"no answer of servo {', '.join(missing)}: id, baudRate, power?"
-            self._events.append(Notice(text))
+            self._events.append(
+                Notice(f"no answer of servo {', '.join(missing)}: id, baudRate, power?")
+            )
         elif unset := [str(each) for each in self._handshake.unset()]:
-            text = f"servo {', '.join(unset)} did not let go, or its position is not known"
-            self._events.append(Notice(text))
+            self._events.append(
+                Notice(f"servo {', '.join(unset)} did not let go, or its position is not known")
+            )
         self.counts["retries"] += 1
         self._begin(now)
 

@@ -232,14 +232,16 @@ def line_load(settings: TextBodySettings) -> LineLoad:
         back += request.answer_bytes
     # With one line at a time the answer follows the line; else both directions run at once.
     needed = there + back if settings.window == 1 else max(there, back)
-    bits = max(10, settings.byteSize)
-    return LineLoad(needed, settings.baudRate, bits, ms_to_ns(settings.period_ms))
+    return LineLoad(
+        needed, settings.baudRate, max(10, settings.byteSize), ms_to_ns(settings.period_ms)
+    )
 
 
 def _line(settings: TextBodySettings) -> Iterator[Problem]:
     end = len(settings.line_end)
-    fix = "raise baudRate or period_ms, or leave sensors out"
-    yield from load_problems(line_load(settings), "period_ms", fix)
+    yield from load_problems(
+        line_load(settings), "period_ms", "raise baudRate or period_ms, or leave sensors out"
+    )
     longest = max((len(line.send) + end for _, line in _lines(settings)), default=0)
     if 0 < settings.window_bytes < longest:
         yield "window_bytes", f"a line has {longest} bytes", f"raise it to {longest} at least"

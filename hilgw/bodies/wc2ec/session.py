@@ -197,8 +197,9 @@ class Wc2ecBodySession(MotorSession):
         return self._request(index, make, now)
 
     def send(self, packet: PacketOut, now: int) -> list[Event]:
-        make = partial(send_message, packet=packet)
-        return self._request(packet.index, make, now, extension=True)
+        return self._request(
+            packet.index, partial(send_message, packet=packet), now, extension=True
+        )
 
     def tune(self, settings: DeviceSettings, now: int) -> list[Event]:
         """Channel and range, or channel and period, of a radio of the robot (extension).

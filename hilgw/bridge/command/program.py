@@ -24,7 +24,7 @@ from hilgw.events.words import in_words, reason_counts
 from hilgw.framing import create
 from hilgw.transports.base import LineSettings
 from hilgw.transports.serial.port import open_serial
-from hilgw.transports.tcp.address import is_loopback
+from hilgw.transports.tcp.address import is_loopback, parse_address
 
 
 def run(args: argparse.Namespace, parity: str) -> int:
@@ -58,18 +58,14 @@ def _settings(args: argparse.Namespace, parity: str) -> BridgeSettings:
 
 
 def _address(option: str, text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    if (
-        not colon
-        or not bare
-        or not port.isdecimal()
-        or int(port) > 65535
-        or (":" in bare and bare == host)
-    ):
-        raise UsageError(f"{option} {text}: not HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000")
     try:
-        addresses = socket.getaddrinfo(bare, int(port), type=socket.SOCK_STREAM)
+        host, port = parse_address(text)
+    except ValueError:
+        raise UsageError(
+            f"{option} {text}: not HOST:PORT", fix="e.g. 127.0.0.1:5000 or [::1]:5000"
+        ) from None
+    try:
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise UsageError(f"{option} {text}: unknown address", fix="e.g. 127.0.0.1:5000") from None
     if not all(is_loopback(str(address[0])) for *_, address in addresses):
@@ -77,7 +73,7 @@ def _address(option: str, text: str) -> tuple[str, int]:
             f"{option} {text}: not a loopback address; any client can move motors",
             fix="listen on 127.0.0.1 or [::1], and from other hosts use ssh -L",
         )
-    return bare, int(port)
+    return host, port
 
 
 def _framing(name: str | None) -> str | None:

@@ -286,8 +286,9 @@ class WebotsControllerSession:
 
     def _demand_controller(self) -> None:
         if self._state is not _State.RUNNING:
-            where = self._table.robot.name
-            raise PeerError("no controller is connected", where=where, fix="start it")
+            raise PeerError(
+                "no controller is connected", where=self._table.robot.name, fix="start it"
+            )
 
     # --- the answer ---------------------------------------------------------------------------
 
@@ -412,8 +413,9 @@ class WebotsControllerSession:
         return REAL_TIME if self.armed else PAUSED
 
     def _write(self, delay: int, messages: list[Message]) -> Write:
-        data = self._table.codec.encode_messages(messages)
-        return Write(encode_answer(delay, data, local=self.local))
+        return Write(
+            encode_answer(delay, self._table.codec.encode_messages(messages), local=self.local)
+        )
 
     # --- from the controller ------------------------------------------------------------------
 

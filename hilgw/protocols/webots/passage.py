@@ -170,8 +170,9 @@ class AnswerPassage:
         del self._held[:size]
 
     def _error(self, problem: str) -> ProtocolError:
-        tail = bytes(self._held[:64])
-        return ProtocolError(f"{problem} is not valid", where="answer", fix=_FIX, tail=tail)
+        return ProtocolError(
+            f"{problem} is not valid", where="answer", fix=_FIX, tail=bytes(self._held[:64])
+        )
 
 
 def _filler(size: int) -> bytes:
