@@ -72,8 +72,6 @@ class BridgeClient:
             self.active_ns = clients.scheduler.now()
         if self.reframer is not None:
             self.reframer.feed(data)
-        elif self.writes:
-            clients.port.write(data, self)
         else:
             self.pass_on(data)
 

@@ -252,7 +252,12 @@ class BridgePort:
         try:
             stream.write(data)
         except PortError as error:
-            self._slice_refused(len(data), _reason(error))
+            # The first waiting slice is dropped: none is sent before the transport is empty.
+            reason = _reason(error)
+            self.flow.drop(reason, len(data))
+            self._backlog.shrink(self.waiting_bytes + len(data))
+            for owner, dropped in self._backlog.sizes(len(data)):
+                cast(Writer, owner).to_serial.take_back(dropped, reason)
             return
         self.flow.sent_bytes += len(data)
         self._taken += len(data)
@@ -260,13 +265,6 @@ class BridgePort:
             paced.hold()  # the device accepts less than the line rate
         elif len(paced) <= PACED_LOW_BYTES:
             self._make_room()
-
-    def _slice_refused(self, size: int, reason: str) -> None:
-        """Count the first waiting slice as dropped: none is sent before the transport is empty."""
-        self.flow.drop(reason, size)
-        self._backlog.shrink(self.waiting_bytes + size)
-        for owner, dropped in self._backlog.sizes(size):
-            cast(Writer, owner).to_serial.take_back(dropped, reason)
 
     def _drained(self) -> None:
         if self._paced is None:
