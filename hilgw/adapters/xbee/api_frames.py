@@ -64,16 +64,10 @@ class FrameDecoder:
     and checksum need the bytes of the following frames.
     """
 
-    __slots__ = ("_escaped", "_limit", "_rest", "_types", "bad_frames", "dropped_bytes")
+    __slots__ = ("_escaped", "_rest", "_types", "bad_frames", "dropped_bytes")
 
-    def __init__(
-        self,
-        escaped: bool = False,
-        max_length: int = MAX_LENGTH,
-        types: Container[int] | None = None,
-    ) -> None:
+    def __init__(self, escaped: bool = False, types: Container[int] | None = None) -> None:
         self._escaped = escaped
-        self._limit = max_length
         self._types = types
         self._rest = b""
         self.dropped_bytes = 0
@@ -91,7 +85,7 @@ class FrameDecoder:
         # type is impossible or its checksum wrong, and the search continues at the next byte.
         buffer = self._rest + data if self._rest else data
         size = len(buffer)
-        limit, types = self._limit, self._types
+        types = self._types
         frames: list[bytes] = []
         position = 0
         while True:
@@ -105,7 +99,7 @@ class FrameDecoder:
             if size - start < 3:
                 break
             length = buffer[start + 1] << 8 | buffer[start + 2]
-            if 0 < length <= limit:
+            if 0 < length <= MAX_LENGTH:
                 end = start + length + 4
                 body = buffer[start + 3 : end]
                 if types is None or not body or body[0] in types:
@@ -168,7 +162,7 @@ class FrameDecoder:
             return False
         length = body[0] << 8 | body[1]
         end = length + 3
-        good = 0 < length <= self._limit
+        good = 0 < length <= MAX_LENGTH
         if good and self._types is not None and len(body) > 2:
             good = body[2] in self._types
         if good and len(body) < end:

@@ -32,7 +32,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.safety import MotorMode
-from hilgw.devices.kinds import Device, Refusal
+from hilgw.devices.kinds import MOTOR, Device, Refusal
 from hilgw.reasons import RequestRefused
 from hilgw.units import NS_PER_S, earliest, ms_to_ns, s_to_ns
 
@@ -62,10 +62,9 @@ class ServoBusSession(RobotSession):
         offsets: dict[int, int] = {}
         self._kind: ServoKind = self.Kind(offsets)
         kind = self._kind
-        for name, given in servos_of(settings).items():
-            motor = self.devices.by_name(name)
-            assert motor is not None
-            servo: Servo = self.Servo(kind, motor, given, settings, self.counts)
+        given = servos_of(settings)
+        for motor in self.devices.of_role(MOTOR):
+            servo: Servo = self.Servo(kind, motor, given[motor.name], settings, self.counts)
             self._servos[motor.index] = servo
             offsets[servo.number] = servo.series.offset
         servos = self._servos.values()

@@ -8,7 +8,7 @@ from hilgw.bodies.text.lines import PLACEHOLDER, Sendable, sendable
 from hilgw.bodies.text.settings import DeclaredMotion, TextBodySettings, TextMotor
 from hilgw.control.events import Command, MotorCommand, MotorField, MotorSettings
 from hilgw.control.limits import Slew
-from hilgw.devices.kinds import Device, Devices, Refusal
+from hilgw.devices.kinds import MOTOR, Device, Devices, Refusal
 from hilgw.reasons import RequestRefused
 from hilgw.units import earliest, ms_to_ns
 
@@ -191,11 +191,10 @@ class Motions:
     def __init__(
         self, settings: TextBodySettings, devices: Devices, end: bytes, zeros: Mapping[str, float]
     ) -> None:
-        named: dict[str, SlewingMotor] = {}
-        for name, motor_settings in settings.motors.items():
-            device = devices.by_name(name)
-            assert device is not None
-            named[name] = SlewingMotor(device, motor_settings, zeros)
+        named = {
+            each.name: SlewingMotor(each, settings.motors[each.name], zeros)
+            for each in devices.of_role(MOTOR)
+        }
         self.motors = {motor.device.index: motor for motor in named.values()}
         self.stops = [sendable(each, end, settings.failed) for each in settings.stop]
         self.lines = [MotionLine(each, named, end, settings.failed) for each in settings.commands]

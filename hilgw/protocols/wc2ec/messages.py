@@ -315,7 +315,6 @@ class Layouts:
 
     def __init__(self, version: str, *, types: str = "webots", extensions: bool = False) -> None:
         self.numbers = Numbers(version, document=types == "document")
-        self.extensions = extensions
         self.of_kind = ORIGINAL | EXTENSION if extensions else ORIGINAL
         self.of_type = {
             (int(command), number): layout
