@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -127,18 +127,18 @@ class Comparison:
     """The sensors of two bodies by name."""
 
     def __init__(self) -> None:
-        self._series: dict[str, Series] = {}
+        self._series: defaultdict[str, Series] = defaultdict(Series)
         self._turn = 0
 
     def first(self, name: str, value: Value, reports: Sequence[Quantity], now: int) -> None:
         """Take a value of this sensor of the first body. reports: the names of its numbers."""
         for key, number in _numbers(name, value, reports):
-            self._of(key).first(number, now)
+            self._series[key].first(number, now)
 
     def second(self, name: str, value: Value, reports: Sequence[Quantity], now: int) -> None:
         """Take a value of this sensor of the second body."""
         for key, number in _numbers(name, value, reports):
-            self._of(key).second(number, now)
+            self._series[key].second(number, now)
 
     def forget(self) -> None:
         """Forget all pairs: those that come next are of bodies that began anew."""
@@ -157,12 +157,6 @@ class Comparison:
     def divergences(self) -> Mapping[str, Divergence]:
         """Return the divergences by sensor, of a vector by SENSOR.NUMBER."""
         return {name: self._series[name].divergence() for name in sorted(self._series)}
-
-    def _of(self, key: str) -> Series:
-        series = self._series.get(key)
-        if series is None:
-            series = self._series[key] = Series()
-        return series
 
 
 def as_dict(divergence: Divergence) -> dict[str, Any]:
@@ -212,8 +206,8 @@ def likeness_of(
         lag = _best_lag(_changes(one), _changes(other), count // 4)
     delay_ns = 0 if lag is None else round(lag * step)
     both = [time for time in times if begin <= time + delay_ns <= end]
-    gain = _slope(_at(first, both), _at(second, [time + delay_ns for time in both]))
-    return (None if lag is None else delay_ns), gain
+    later = [time + delay_ns for time in both]
+    return (None if lag is None else delay_ns), _slope(_at(first, both), _at(second, later))
 
 
 def _slope(first: list[float], second: list[float]) -> float | None:
@@ -300,9 +294,11 @@ class _Correlation:
         mean1, mean2 = math.fsum(first) / len(first), math.fsum(second) / len(second)
         self._first = [value - mean1 for value in first]
         self._second = [value - mean2 for value in second]
-        self._sums = [_running(row) for row in (self._first, self._second)]
+        rows = self._first, self._second
+        self._sums = [list(itertools.accumulate(row, initial=0.0)) for row in rows]
         self._squares = [
-            _running([value * value for value in row]) for row in (self._first, self._second)
+            list(itertools.accumulate((value * value for value in row), initial=0.0))
+            for row in rows
         ]
 
     def at(self, lag: int) -> float:
@@ -312,25 +308,9 @@ class _Correlation:
         product: float = sum(
             map(mul, self._first[begin:end], self._second[begin + lag : end + lag])
         )
-        sum1, sum2 = (
-            _between(s, begin + d, end + d) for s, d in zip(self._sums, (0, lag), strict=True)
-        )
-        sq1, sq2 = (
-            _between(s, begin + d, end + d) for s, d in zip(self._squares, (0, lag), strict=True)
-        )
+        sum1, sum2 = (s[end + d] - s[begin + d] for s, d in zip(self._sums, (0, lag), strict=True))
+        sq1, sq2 = (s[end + d] - s[begin + d] for s, d in zip(self._squares, (0, lag), strict=True))
         energy = (sq1 - sum1 * sum1 / n) * (sq2 - sum2 * sum2 / n)
         if energy <= 1e-18:
             return 0.0
         return (product - sum1 * sum2 / n) / math.sqrt(energy)
-
-
-def _running(row: Sequence[float]) -> list[float]:
-    total, sums = 0.0, [0.0]
-    for value in row:
-        total += value
-        sums.append(total)
-    return sums
-
-
-def _between(sums: Sequence[float], begin: int, end: int) -> float:
-    return sums[end] - sums[begin]

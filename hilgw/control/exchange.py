@@ -56,8 +56,11 @@ QuestionT = TypeVar("QuestionT", bound=Question[Any])
 class Exchange(Generic[QuestionT, AnswerT]):
     """Questions whose answers are awaited.
 
-    counts: gets `late_answers`. silent_ns: nothing is asked before. needs_fence: nothing else is
-    asked before a fence. repeats_stop: the last stop is written again once nothing is awaited.
+    counts: gets `late_answers`. byte_ns, answer_ns: time of a byte on the line, and of an answer
+    besides its bytes. quiet_ns: silence after a missing answer, or after that of a fence. window,
+    window_bytes: this many questions and bytes may wait for their answers; 0 bytes: any number.
+    silent_ns: nothing is asked before. needs_fence: nothing else is asked before a fence.
+    repeats_stop: the last stop is written again once nothing is awaited.
     """
 
     fences: ClassVar[bool] = False
@@ -72,12 +75,6 @@ class Exchange(Generic[QuestionT, AnswerT]):
         window: int = 1,
         window_bytes: int = 0,
     ) -> None:
-        """Create it.
-
-        byte_ns, answer_ns: time of a byte on the line, and of an answer besides its bytes.
-        quiet_ns: silence after a missing answer, or after that of a fence. window, window_bytes:
-        this many questions and bytes may wait for their answers; 0 bytes: any number.
-        """
         self._counts = counts
         self._byte_ns = byte_ns
         self._answer_ns = answer_ns

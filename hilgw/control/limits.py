@@ -84,8 +84,10 @@ def check_settings(device: Device, values: tuple[float, ...]) -> Refusal | None:
         if refusal is not None:
             return refusal
     if known.role == MOTOR and math.isfinite(values[0]) and values[1] < 0:
-        text = f"'{device.name}': velocity {values[1]:g} under position control"
-        return Refusal(RequestRefused.OUT_OF_RANGE, text)
+        return Refusal(
+            RequestRefused.OUT_OF_RANGE,
+            f"'{device.name}': velocity {values[1]:g} under position control",
+        )
     return None
 
 

@@ -2,14 +2,13 @@
 
 
 class Odometer:
-    """Between two readings the counter moves by less than half its span."""
+    """Between two readings the counter moves by less than half its span.
+
+    span: after this many steps the counter shows the same number again. start: the total at the
+    first reading; None: the reading itself.
+    """
 
     def __init__(self, span: float, start: float | None = None) -> None:
-        """Create it.
-
-        span: after this many steps the counter shows the same number again. start: the total at the
-        first reading; None: the reading itself.
-        """
         self._span = span
         self._total = start
         self._raw: float | None = None

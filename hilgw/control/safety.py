@@ -34,22 +34,18 @@ same position: a new one each time would lower the load step by step."""
 
 
 class SafetyState:
-    """The safety of one body.
+    """The safety of one body, simulated or not.
 
-    moving: a motor was commanded since the last stop. was_commanded: one was in this run. armed:
-    whether motors may move. latch: whether a stop disarms. latched: the reason of the stop that
-    disarmed it, None without one. disarmed_by: what disarmed it last, None while it is armed;
-    disarms: how often that happened. stops: counted by reason. stops_on_fault: whether a hardware
-    fault of the body stops and latches, whatever `latch` is. enforces_standstill: whether motion
-    after a stop gets the stop again. waits_for_us: a controller that is stepped waits for the end
-    of its step; its silence means nothing.
+    stepped: whether the controller asks for steps. moving: a motor was commanded since the last
+    stop. was_commanded: one was in this run. armed: whether motors may move. latch: whether a stop
+    disarms. latched: the reason of the stop that disarmed it, None without one. disarmed_by: what
+    disarmed it last, None while it is armed; disarms: how often that happened. stops: counted by
+    reason. stops_on_fault: whether a hardware fault of the body stops and latches, whatever `latch`
+    is. enforces_standstill: whether motion after a stop gets the stop again. waits_for_us: a
+    controller that is stepped waits for the end of its step; its silence means nothing.
     """
 
     def __init__(self, settings: SafetySettings, *, simulated: bool, stepped: bool = False) -> None:
-        """Create it for a body, simulated or not, and a controller that asks for steps or does not.
-
-        stepped: whether the controller asks for steps.
-        """
         self.simulated = simulated
         timeout_s = settings.command_timeout_s
         if timeout_s is None:
@@ -100,8 +96,8 @@ class SafetyState:
         """
         latches_always = reason in ALWAYS_LATCH
         latch = latch and (self.latch or latches_always)
-        released = StopReason.RELEASED  # and then the port was closed
-        if latch and reason in DISARM_AT_REST and self.disarmed_by is not released:
+        # The port of a released one was closed: its body is gone.
+        if latch and reason in DISARM_AT_REST and self.disarmed_by is not StopReason.RELEASED:
             self.disarm(reason)
         if latch and latches_always:
             self.latched = reason

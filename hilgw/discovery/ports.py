@@ -146,7 +146,6 @@ _NO_RESET: dict[tuple[int, int], str] = {
     (0x2341, 0x0037): "Arduino Micro",
     (0x2341, 0x8037): "Arduino Micro",
 }
-_BOARD = "Arduino"
 
 
 def reset_notice(vid: int | None, pid: int | None, *, boot_s: float) -> str:
@@ -158,7 +157,7 @@ def reset_notice(vid: int | None, pid: int | None, *, boot_s: float) -> str:
     board = _RESET_BY_DTR.get((vid, pid), "")
     if not board or boot_s:
         return f"{board}: opening the port resets it, hence boot_s: {boot_s:g}" if board else ""
-    if not board.startswith(_BOARD):
+    if not board.startswith("Arduino"):
         return f"{board}: if opening the port resets the board, set boot_s: {BOOT_S}"
     return f"{board}: opening the port resets it, and it starts within 2 s: set boot_s: {BOOT_S}"
 

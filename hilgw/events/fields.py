@@ -45,24 +45,37 @@ _Loss = Annotated[dict[str, Any], with_keys({"reason": str, "age_s": float})]
 _RATES = {
     f"{way}_{what}_per_s": float for way in ("received", "sent") for what in ("bytes", "packets")
 }
-_PORT = {"state": str, "port": str, "since_s": float, "last_byte_s": float | None}
-_Port = Annotated[dict[str, Any], with_keys({**_PORT, **_RATES, "last_loss": _Loss | None})]
-_LateSteps = Annotated[dict[str, Any], with_keys({"count": int})]
-_Controller = Annotated[dict[str, Any], with_keys({}, {"text": str})]
+_Port = Annotated[
+    dict[str, Any],
+    with_keys(
+        {
+            "state": str,
+            "port": str,
+            "since_s": float,
+            "last_byte_s": float | None,
+            **_RATES,
+            "last_loss": _Loss | None,
+        }
+    ),
+]
 _Robot = Annotated[
     dict[str, Any],
     with_keys(
-        {"armed": bool, "latched": str | None, "mode": str | None, "late_steps": _LateSteps},
-        {"controller": _Controller},
+        {
+            "armed": bool,
+            "latched": str | None,
+            "mode": str | None,
+            "late_steps": Annotated[dict[str, Any], with_keys({"count": int})],
+        },
+        {"controller": Annotated[dict[str, Any], with_keys({}, {"text": str})]},
     ),
 ]
 _Latency = Annotated[dict[str, Any], with_keys({"count": int, "buckets": list[int]})]
-_Bounds = Annotated[list[float], Must("a list of numbers", bool)]
 STATUS = with_keys(
     {
         "ports": dict[str, _Port],
         "robots": dict[str, _Robot],
-        "latency_bounds_s": _Bounds,
+        "latency_bounds_s": Annotated[list[float], Must("a list of numbers", bool)],
         "latency": dict[str, dict[str, _Latency]],
     },
     {

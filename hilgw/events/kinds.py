@@ -55,8 +55,7 @@ each one counts; what became of packets."""
 
 def is_lost(event: Mapping[str, Any]) -> bool:
     """Return True if this event, as JSON, reports that a packet or a request was lost."""
-    refused = "refused" in (event["event"], event.get("outcome"))
-    return refused or bool(event.get("not_received"))
+    return "refused" in (event["event"], event.get("outcome")) or bool(event.get("not_received"))
 
 
 @dataclass(frozen=True)
@@ -473,8 +472,8 @@ def loss_of(event: Event) -> tuple[str, str] | None:
 def names_of(event: Event) -> list[str]:
     """Return the names that select it: its own, and those of its parts."""
     device = f"{event['robot']}.{event['device']}" if "device" in event else ""
-    names = [device, name_of(event), event.get("source", ""), *event.get("received_by", ())]
-    return [name for name in names if name]
+    names = device, name_of(event), event.get("source", ""), *event.get("received_by", ())
+    return list(filter(None, names))
 
 
 def is_chosen(name: str, names: Collection[str]) -> bool:
@@ -503,5 +502,6 @@ def demand_known(names: Iterable[str], parts: Iterable[str], events: Iterable[Ev
             return
     if missing:
         known = dict.fromkeys(name.partition(".")[0] for name in known) | known
-        problem = f"nothing here has the name {quoted(missing[0])}"
-        raise HilgwError(problem, fix=suggest(missing[0], known))
+        raise HilgwError(
+            f"nothing here has the name {quoted(missing[0])}", fix=suggest(missing[0], known)
+        )

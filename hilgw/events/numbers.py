@@ -75,8 +75,7 @@ def mode_of(event: Event) -> str:
     first setting. A position of infinity only selects velocity control; a command that was refused
     changes nothing of a motor that was sent one.
     """
-    is_void = event["outcome"] == "refused" and event["applied"]
-    given = {} if is_void else event["given"]
+    given = {} if event["outcome"] == "refused" and event["applied"] else event["given"]
     known = {**event["applied"], **given}
     moves = [each for each in FORCES if each in given]
     moves += [each for each in MOTIONS if known.get(each, "inf") != "inf"]

@@ -161,15 +161,16 @@ def of_pose(event: Event) -> str:
 def of_link(event: Event) -> str:
     """Return the state of another gateway, its latencies, counts, robots and listeners."""
     listeners = [f"{name} ({kind})" for name, kind in event["listeners"].items()]
-    words = [
-        of_port(event),
-        way(*(event[key] for key in ("p50_ms", "p99_ms", "round_trip_ms", "clock_offset_s"))),
-        counted(event["counts"], TO),
-        counted(event["counts"], (*FROM, "dropped")),
-        f"robots {listing(event['robots'])}" if event["robots"] else "",
-        f"listeners {listing(listeners)}" if listeners else "",
-    ]
-    return joined(words)
+    return joined(
+        [
+            of_port(event),
+            way(*(event[key] for key in ("p50_ms", "p99_ms", "round_trip_ms", "clock_offset_s"))),
+            counted(event["counts"], TO),
+            counted(event["counts"], (*FROM, "dropped")),
+            f"robots {listing(event['robots'])}" if event["robots"] else "",
+            f"listeners {listing(listeners)}" if listeners else "",
+        ]
+    )
 
 
 def way(p50_ms: Any, p99_ms: Any, round_trip_ms: Any, clock_offset_s: Any) -> str:

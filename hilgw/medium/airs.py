@@ -14,7 +14,7 @@ The sender is identified by, strongest first:
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from hashlib import sha256
 
@@ -65,8 +65,6 @@ def is_unique(address: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class _Transmission:
-    """A transmission in the air, and which of our modules have reported it."""
-
     key: Hashable
     station: str
     expires_ns: int
@@ -101,10 +99,10 @@ class _Log:
             del self._by_key[oldest.key]
 
 
+@dataclass(slots=True, eq=False)
 class _Air:
-    def __init__(self) -> None:
-        self.addresses: dict[str, frozenset[str]] = {}
-        self.received = _Log()
+    addresses: dict[str, frozenset[str]] = field(default_factory=dict)
+    received: _Log = field(default_factory=_Log)
 
 
 class Airs:
@@ -162,8 +160,9 @@ class Airs:
             if self.on_sent is not None:
                 self.on_sent(air, data, station, air_time_ns, owner, line_ns)
             expires_ns, left_ns = now + air_time_ns, now + line_ns
-            key = _content(data)
-            self._sent.add(_Transmission(key, station, expires_ns, {station}, air, owner, left_ns))
+            self._sent.add(
+                _Transmission(_content(data), station, expires_ns, {station}, air, owner, left_ns)
+            )
 
     def origin(
         self, air: str, station: str, address: str | None, data: bytes, now: int
@@ -176,9 +175,9 @@ class Airs:
             return Origin.FOREIGN, None
         nearest: _Transmission | None = None
         for transmission in self._sent.find(_content(data), now):
-            if station in transmission.reported_by:
-                continue
-            if not _possible(self._airs[transmission.air], transmission.station, source):
+            if station in transmission.reported_by or not _possible(
+                self._airs[transmission.air], transmission.station, source
+            ):
                 continue
             if transmission.air == air:
                 nearest = transmission

@@ -269,9 +269,10 @@ class Ledger:
 
     def violations(self) -> list[str]:
         """Return all equations that do not hold, as text; empty when the counts are consistent."""
-        wrong = [line for count in self._emitters.values() for line in count.violations()]
-        wrong += [line for count in self._sources.values() for line in count.violations()]
-        wrong += [line for count in self._stations.values() for line in count.violations()]
+        tables = self._emitters, self._sources, self._stations
+        wrong = [
+            line for table in tables for count in table.values() for line in count.violations()
+        ]
         for name, emitter in self._emitters.items():
             wrong += self._entered(f"emitter {name}: departed", emitter.departed, name)
         for name, station in self._stations.items():
@@ -288,9 +289,6 @@ class Ledger:
     def as_dict(self) -> dict[str, Any]:
         """Return the report's `emitters`, `stations`, `medium` and `received_by`."""
         sources = list(self._sources.values())
-        not_received: Counter[str] = Counter()
-        for source in sources:
-            not_received.update(source.not_received)
         return {
             "emitters": {
                 name: count.as_dict() | self._entered_dict(name)
@@ -303,7 +301,7 @@ class Ledger:
             "medium": {
                 "packets": sum(source.packets for source in sources),
                 "copies": sum(source.copies for source in sources),
-                "not_received": dict(not_received),
+                "not_received": dict(sum((each.not_received for each in sources), Counter())),
             },
             "received_by": self._received_by(),
         }

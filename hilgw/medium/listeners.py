@@ -226,35 +226,27 @@ class Bucket:
             self._in_order = sorted(self._members.values(), key=_ORDER)
         return self._in_order
 
-    def near(self, position: Vector, range: float) -> Iterator[Listener] | None:
+    def near(self, position: Vector, reach: float) -> Iterator[Listener] | None:
         """Yield the listeners that may be in range or have no pose, in any order.
 
         Returns:
             None when checking all of them is as fast.
         """
-        level = _level(range)
+        level = _level(reach)
         if level is None or len(self._members) <= FEW:
             return None
         if level not in self._grids:
-            self._build(level)
+            self._grids[level] = {}
+            for listener in self._members.values():
+                _put_in(self._grids[level], level, listener, listener.pose)
         grid, edge = self._grids[level], 2.0**level
         spans = (
-            _span(math.floor((centre - range) / edge), math.floor((centre + range) / edge))
+            range(math.floor((centre - reach) / edge), math.floor((centre + reach) / edge) + 1)
             for centre in position
         )
-        cells = itertools.product(*spans)
-        inside = (grid[cell].values() for cell in cells if cell in grid)
+        inside = (grid[cell].values() for cell in itertools.product(*spans) if cell in grid)
         unknown: Iterable[Listener] = grid.get(_UNKNOWN, {}).values()
         return itertools.chain(itertools.chain.from_iterable(inside), unknown)
-
-    def _build(self, level: int) -> None:
-        grid = self._grids[level] = {}
-        for listener in self._members.values():
-            _put_in(grid, level, listener, listener.pose)
-
-
-def _span(first: int, last: int) -> Iterable[int]:
-    return range(first, last + 1)
 
 
 def _level(range: float) -> int | None:
@@ -359,8 +351,8 @@ def signal_strength(packet: Packet, distance: float, listener: Listener) -> floa
             return math.inf
         strength = 1.0 / square
     if listener.signal_strength_noise:
-        strength *= 1.0 + listener.signal_strength_noise * listener.noise.gauss(0.0, 1.0)
-        return 0.0 if strength < 0.0 else strength
+        noise = listener.signal_strength_noise * listener.noise.gauss(0.0, 1.0)
+        return max(strength * (1.0 + noise), 0.0)
     return strength
 
 

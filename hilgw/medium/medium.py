@@ -62,7 +62,7 @@ class Medium:
     """Connects Emitters and Receivers, simulated or real.
 
     webots: the version that defines the cone axis, of a device. seed: of the noise, drawn per
-    listener.
+    listener. on_listeners: called after a listener was attached, detached or retuned.
     """
 
     def __init__(
@@ -84,7 +84,6 @@ class Medium:
         self._noticed: set[str] = set()
         self._notices: list[str] = []  # names, until the current packet is counted
         self.on_listeners: Callable[[], object] = lambda: None
-        """Called after a listener was attached, detached or retuned."""
 
     # --- listeners and objects ------------------------------------------------------------------
 
@@ -219,8 +218,9 @@ class Medium:
         Then the reason when there are none; then all on the channel, () where nothing is to be
         reported of the others, and None where the index checked only some of them.
         """
-        limited = pose is not None and packet.range >= 0.0
-        near = self._listeners.near(packet, pose) if pose is not None and limited else None
+        near = (
+            self._listeners.near(packet, pose) if pose is not None and packet.range >= 0.0 else None
+        )
         receivers: list[tuple[Listener, float]] = []
         modules: dict[str, int] = {}  # index in `receivers` of the module of each air
         reason, unmentioned = NotReceivedReason.NO_LISTENER, 0
@@ -321,8 +321,9 @@ class Medium:
     def _send_notices(self) -> None:
         names, self._notices = self._notices, []
         for name in names:
-            text = f"{name}: position unknown, in range of all stations, without direction"
-            self._observer.notice("medium", text)
+            self._observer.notice(
+                "medium", f"{name}: position unknown, in range of all stations, without direction"
+            )
 
     # --- copies ---------------------------------------------------------------------------------
 
@@ -340,22 +341,22 @@ class Medium:
                 try:
                     listener.deliver(copy)
                 except Exception as error:  # noqa: BLE001 - that of one station must not stop others
-                    self._lose(listener, PacketRefused.FAULT)
+                    self._lose(listener)
                     if listener.on_fault is not None:
                         listener.on_fault(error)
                     else:
                         self._observer.notice(listener.name, f"fault: {error!r:.200}")
                 except BaseException:  # the program is being stopped: keep the counts consistent
-                    self._lose(listener, PacketRefused.FAULT)
+                    self._lose(listener)
                     raise
         finally:
             self._delivering = False
 
-    def _lose(self, listener: Listener, reason: str) -> None:
+    def _lose(self, listener: Listener) -> None:
         """Count the copies that the listener took and had not counted when it raised."""
         missing = listener.count.unaccounted()
         if missing > 0:
-            listener.count.refuse(reason, missing)
+            listener.count.refuse(PacketRefused.FAULT, missing)
 
 
 def _fits_better(listener: Listener, chosen: Listener, channel: int) -> bool:

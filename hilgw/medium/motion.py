@@ -94,8 +94,7 @@ class Waypoints:
         travelled = math.fmod(travelled, total) if self.closed else min(travelled, total)
         for start, end, length in legs:
             if travelled <= length:
-                part = travelled / length
-                return Pose(_between(start, end, part), _heading(start, end, up))
+                return Pose(_between(start, end, travelled / length), _heading(start, end, up))
             travelled -= length
         start, end, _ = legs[-1]
         return Pose(_floats(end), _heading(start, end, up))
@@ -121,7 +120,6 @@ class TimedPoses:
             Pose.from_quaternion(position, quaternion)
 
     def at(self, elapsed_ns: int, up: int) -> Pose:
-        """Return the pose at this time after the start; `up` is ignored."""
         after = bisect_right(self.times_ns, elapsed_ns)
         if after in (0, len(self.times_ns)):
             index = min(after, len(self.times_ns) - 1)
@@ -156,11 +154,7 @@ def read_timed_poses(text: str, where: str) -> dict[str, TimedPoses]:
         except ConfigError as error:
             raise ConfigError(error.what, where=f"{where}:{line}:{error.where}", fix=_ROW) from None
         earlier.append(pose)
-    motions = {}
-    for name, poses in rows.items():
-        times, positions, quaternions = zip(*poses, strict=True)
-        motions[name] = TimedPoses(times, positions, quaternions)
-    return motions
+    return {name: TimedPoses(*zip(*poses, strict=True)) for name, poses in rows.items()}
 
 
 def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
@@ -181,8 +175,9 @@ def _timed_pose(row: str) -> tuple[str, tuple[int, Vector, Quaternion]]:
             except ValueError:
                 numbers.append(math.nan)
             if not math.isfinite(numbers[-1]):
-                text = f"{title} {field.strip()[:40]!r} is not a number"
-                raise ConfigError(text, where=str(column))
+                raise ConfigError(
+                    f"{title} {field.strip()[:40]!r} is not a number", where=str(column)
+                )
     time_s, x, y, z, qx, qy, qz, qw = numbers
     try:
         Pose.from_quaternion((x, y, z), (qx, qy, qz, qw))

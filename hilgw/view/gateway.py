@@ -215,9 +215,8 @@ class GatewayView(Cells):
         self.received(now)
         status = {**self.status, **status}
         made_ns = status.get("mono_ns", now)
-        kept = {name: p for name, p in self.series.items() if now - p.needed_ns <= SERIES_NS}
-        self.series = kept
-        collect(kept, made_ns, of_status(status, self.status))
+        self.series = {n: p for n, p in self.series.items() if now - p.needed_ns <= SERIES_NS}
+        collect(self.series, made_ns, of_status(status, self.status))
         self.status, self.status_ns = status, made_ns
 
     def received(self, now: int) -> None:
