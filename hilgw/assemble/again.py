@@ -105,8 +105,10 @@ class _FirstRun:
             if event["event"] == "port" and event["state"] == "up":
                 self.up_ns.setdefault(event["name"], self._length_ns)
             elif event["event"] == "armed" and (not event["text"] or "since_ns" in event):
-                override = f"robots.{_robot(event)}.safety.armed={str(event['armed']).lower()}"
-                self.armed.setdefault(_robot(event), override)
+                self.armed.setdefault(
+                    _robot(event),
+                    f"robots.{_robot(event)}.safety.armed={str(event['armed']).lower()}",
+                )
             elif (act := _act_of(event)) is not None:
                 self._actions.append((self._length_ns, act))
         if recording.error is not None:

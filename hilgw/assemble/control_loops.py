@@ -68,8 +68,7 @@ class ControlLoopAssembly:
         context = LoopContext(name, gateway.timer, gateway.observer, gateway.control_loops.watchdog)
         is_stepped = stepped_of(config.controller) is not None
         if config.body is None:
-            safety = SafetyState(config.safety, simulated=True, stepped=is_stepped)
-            body = no_body(context, safety)
+            body = no_body(context, SafetyState(config.safety, simulated=True, stepped=is_stepped))
         else:
             body = self._body(name, "body", LoopBody, stepped=is_stepped)
         controller = self._loop_controller(context, config)
@@ -86,15 +85,17 @@ class ControlLoopAssembly:
         robot.on_packet = loop.packets.from_medium
         if is_stepped and config.controller is not None:
             mocked = self._computes_in_simulated_time(controller.link.name, config.controller)
-            words = self._stepped.add(loop, controller.link, config.controller, mocked=mocked)
-            self._describe(name, words)
+            self._describe(
+                name, self._stepped.add(loop, controller.link, config.controller, mocked=mocked)
+            )
         if config.body is None:
             self._describe(name, "has no body: its controller moves no motors")
         elif config.controller is None:
             self._describe(name, "has no controller: its body is not moved")
         elif has_peer:
-            on_line = is_on_line(config.controller.settings)
-            self._describe_deadline(name, body.safety, on_line=on_line)
+            self._describe_deadline(
+                name, body.safety, on_line=is_on_line(config.controller.settings)
+            )
 
     def _remote(self, name: str, config: RobotConfig, *, stepped: bool) -> RemoteBody:
         make = partial(RemoteBody, mode=RobotMode(config.mode))
@@ -102,10 +103,12 @@ class ControlLoopAssembly:
         safety = remote.safety
         self._describe(name, f"mode {config.mode}; `hilgw mode {name}` changes it")
         if safety.timeout_ns:
-            seconds = ns_to_s(safety.timeout_ns)
-            text = f"its motors stop {seconds:g} s after the controller's last message"
             kind = "simulated" if safety.simulated else "real"
-            self._describe(name, f"remote {kind} body: {text}")
+            self._describe(
+                name,
+                f"remote {kind} body: its motors stop {ns_to_s(safety.timeout_ns):g} s after the "
+                "controller's last message",
+            )
         return remote
 
     def _describe_deadline(self, name: str, safety: SafetyState, *, on_line: bool) -> None:
@@ -118,8 +121,9 @@ class ControlLoopAssembly:
             text += "" if on_line else "; a frozen controller keeps the motors moving"
         self._describe(name, f"{body}: {text}")
         if not safety.armed:
-            fix = f"`hilgw arm {name}` or the option --arm lets its motors move"
-            self._describe(name, f"not armed: {fix}")
+            self._describe(
+                name, f"not armed: `hilgw arm {name}` or the option --arm lets its motors move"
+            )
 
     # --- the two ends -------------------------------------------------------------------------
 
@@ -207,9 +211,11 @@ class ControlLoopAssembly:
         if mocked := is_mocked(self._config, link.name):
             words, aim = self._ports.client(owner, kind.mock(part.settings, self._config.release))
             aims.append(aim)
-        listening = self._ports.listening(where, aims, mocked=mocked)
         self._gateway.supervisors[link.name] = TcpServer(
-            link, listening, self._gateway.lines, where=where
+            link,
+            self._ports.listening(where, aims, mocked=mocked),
+            self._gateway.lines,
+            where=where,
         )
         self._describe(owner, f"controller {part.kind}: listens on {where}{words}")
 
@@ -223,12 +229,14 @@ class ControlLoopAssembly:
         settings, (owner, _, role) = part.settings, link.name.partition(".")
         mock = self._placed_mock(link.name, kind, settings, on_line=line is not None)
         if line is None:
-            retry_s = cast("Body", kind).retry_s
-            port = self._ports.tcp(link.name, settings.connect, mock, retry_s=retry_s)
+            port = self._ports.tcp(
+                link.name, settings.connect, mock, retry_s=cast("Body", kind).retry_s
+            )
             self._describe(owner, f"{role} {part.kind}: {port.where}")
         else:
-            of_port = settings.port, line, settings.boot_s, mock
-            port = self._ports.described(link.name, f"{role} {part.kind}", *of_port)
+            port = self._ports.described(
+                link.name, f"{role} {part.kind}", settings.port, line, settings.boot_s, mock
+            )
         port = replace(port, release=link.release)
         self._gateway.supervisors[link.name] = Supervisor(link, port, self._gateway.lines)
 
@@ -243,10 +251,9 @@ class ControlLoopAssembly:
         spec = kind.mock(settings, self._config.release)
         robot, _, role = name.partition(".")
         if role != "controller" and "devices" not in settings.mock:
-            listed = self._config.robots[robot].devices
             own = {
                 each: fields
-                for each, fields in listed.items()
+                for each, fields in self._config.robots[robot].devices.items()
                 if not isinstance(fields, EmitterFields | ReceiverFields)
             }
             more = cast("Body", kind).mocked_devices(settings, own)

@@ -40,7 +40,7 @@ from hilgw.engine.observer import Observer, Observers
 from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.robot.ports import EmitterPort, ReceiverPort, Robot
 from hilgw.engine.robot.schedule import Schedule
-from hilgw.engine.scene import Scene
+from hilgw.engine.scene import Mocap, Scene
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.engine.simulated.pace import SimulatedClock
 from hilgw.engine.station.line import ReceiveFilter
@@ -90,8 +90,6 @@ def build(
     scene = Scene(medium, timer, upright_axis(config.release), schedule, observer)
     mocap = None
     if config.medium.mocap is not None:
-        from hilgw.engine.scene import Mocap
-
         mocap = Mocap(address_of(config.medium.mocap.listen), scene, observer)
     gateway = Gateway(timer, medium, scene, observer, paced, mocap, config.guardian_ms)
     try:
@@ -103,8 +101,9 @@ def build(
 
 
 def _report_observer(loop: asyncio.AbstractEventLoop, observer: Observer, error: Exception) -> None:
-    report = {"message": f"the observer {observer!r} failed", "exception": error}
-    loop.call_exception_handler(report)
+    loop.call_exception_handler(
+        {"message": f"the observer {observer!r} failed", "exception": error}
+    )
 
 
 class _Assembly(Assembly):
@@ -127,8 +126,7 @@ class _Assembly(Assembly):
             add_federation(self.ports, self.config.federation, self.airs)
         if self.config.estop is not None:
             self.add_estop(self.config.estop)
-        notices = line_rates.notices(self.config)
-        self.gateway.description.extend(f"  {notice}" for notice in notices)
+        self.gateway.description.extend(f"  {each}" for each in line_rates.notices(self.config))
 
     def add_peers(self) -> None:
         """Add bodies, and controllers that are peers or behind a proxy.
@@ -160,9 +158,7 @@ class _Assembly(Assembly):
             add_proxies(ports)
 
     def describe_guardian(self) -> None:
-        """Describe the guardian, which stops real robots without this process, and its limits."""
-        guardian = self.gateway.control_loops.watchdog.guardian
-        if guardian.guarded:
+        if self.gateway.control_loops.watchdog.guardian.guarded:
             seconds = ns_to_s(self.config.guardian_ms * NS_PER_MS)
             self.describe(
                 "guardian",
@@ -171,10 +167,6 @@ class _Assembly(Assembly):
             )
 
     def add_estop(self, config: EstopConfig) -> None:
-        """Add the emergency-stop switch of all robots.
-
-        Among mocks there is none.
-        """
         from hilgw.engine.arming.estop import NAME, EmergencySwitch
 
         words = f"{config.where}; no robot is armed until it is read closed"
@@ -182,9 +174,8 @@ class _Assembly(Assembly):
             words = f"a MOCK at {config.where}, released"
         else:
             gateway, line = self.gateway, self.ports.modem_line(config.port, config.line)
-            clock = gateway.real_timer
             switch = EmergencySwitch(
-                gateway.control_loops, clock, gateway.observer, config.where, line
+                gateway.control_loops, gateway.real_timer, gateway.observer, config.where, line
             )
             gateway.control_loops.estop, gateway.reports[NAME] = switch, switch.report
         self.describe(NAME, f"emergency-stop switch: {words}")
@@ -214,11 +205,9 @@ class _Assembly(Assembly):
 
     def emitter(self, robot: str, name: str, fields: EmitterFields) -> EmitterPort:
         gateway, schedule = self.gateway, self.schedule
-        notify = _notify(gateway.observer, f"{robot}.{name}")
         mount = Mount(robot, mount_of(fields.translation, fields.rotation))
-        emitter = Emitter(fields, notify, schedule.steps)
-        transmit = gateway.scene.transmit
-        return EmitterPort(name, emitter, mount, schedule, gateway.ledger, transmit)
+        emitter = Emitter(fields, _notify(gateway.observer, f"{robot}.{name}"), schedule.steps)
+        return EmitterPort(name, emitter, mount, schedule, gateway.ledger, gateway.scene.transmit)
 
     def receiver(
         self, robot: Robot, name: str, fields: ReceiverFields, kind: type[ReceiverPort]
@@ -274,8 +263,14 @@ class _Assembly(Assembly):
         station = Station(session, common, window, receive_filter, statistics, gateway.timer)
         gateway.stations[name] = station
         gateway.medium.attach(station.listener)
-        mock = lambda device: ports.place(name, config, device)  # noqa: E731
-        port = ports.described(name, config.kind, common.port, line, common.boot_s, mock)
+        port = ports.described(
+            name,
+            config.kind,
+            common.port,
+            line,
+            common.boot_s,
+            lambda device: ports.place(name, config, device),
+        )
         gateway.supervisors[name] = supervisor = Supervisor(station, port, gateway.lines)
         acknowledges = isinstance(session, AcknowledgedSession) and session.acknowledges
         receivers = [
@@ -370,8 +365,9 @@ def add_federation(ports: Ports, federation: FederationConfig, airs: Airs) -> No
     try:
         import zenoh  # noqa: F401 - whether it is installed
     except ModuleNotFoundError:
-        fix = "pip install 'hilgw[zenoh]'"
-        raise ConfigError("needs Eclipse Zenoh", where="federation", fix=fix) from None
+        raise ConfigError(
+            "needs Eclipse Zenoh", where="federation", fix="pip install 'hilgw[zenoh]'"
+        ) from None
     from hilgw.federation.federation import Federation
     from hilgw.federation.network import NAME
     from hilgw.federation.settings import zenoh_settings

@@ -135,10 +135,7 @@ def _tls_of(config: AccessConfig) -> ssl.SSLContext | None:
     tls = config.tls
     if tls is None:
         return None
-    certificate, *others = (
-        None if name is None else Path(name) for name in (tls.certificate, tls.key, tls.clients)
-    )
-    assert certificate is not None
     from hilgw.security.access import server_context
 
-    return server_context(certificate, *others)
+    others = (None if name is None else Path(name) for name in (tls.key, tls.clients))
+    return server_context(Path(tls.certificate), *others)

@@ -98,8 +98,9 @@ class StationDecoder:
                 if (state in CONNECTED) is not self._is_open:
                     self._is_open = not self._is_open
                     self._tap.flush()
-                    change = self._session.open(now) if self._is_open else self._session.close()
-                    self._tap.answered(change)
+                    self._tap.answered(
+                        self._session.open(now) if self._is_open else self._session.close()
+                    )
             case {"event": "bytes", "direction": direction, "data": text}:
                 data, due = bytes.fromhex(text), self._session.next_deadline() or now
                 self._tap.answered(self._session.expire(min(due, now)))
@@ -254,8 +255,9 @@ class Ports(Assembly):
         """Return a function that opens one input of a real port; it blocks."""
         from hilgw.transports.serial.modem_line import open_modem_line
 
-        urls = self.config.network_ports
-        return lambda: open_modem_line(resolve_port(port), line, allow_urls=urls)
+        return lambda: open_modem_line(
+            resolve_port(port), line, allow_urls=self.config.network_ports
+        )
 
     # --- mocks ------------------------------------------------------------------------------------
 
@@ -284,8 +286,11 @@ class Ports(Assembly):
         if "position" in load_mock(spec.name).parameters:
             robot = common.attached_to
             mount = mount_of(common.position, common.rotation) if robot else IDENTITY
-            put = lambda pose: mock.set("position", ",".join(map(str, pose.position)))  # noqa: E731
-            self.gateway.scene.follow(robot or name, mount, put)
+            self.gateway.scene.follow(
+                robot or name,
+                mount,
+                lambda pose: mock.set("position", ",".join(map(str, pose.position))),
+            )
         return mock
 
     def add_nodes(self) -> None:
@@ -371,10 +376,9 @@ class Replays(Assembly):
         parts = self.config.robots[robot].parts if key else self.config.adapters
         own = parts[key or name].own
         file = Path(own.recording or "")
-        script = scripts_of(file)[name].at(own.from_s)
         replay: Replay = Replay(
             name,
-            script,
+            scripts_of(file)[name].at(own.from_s),
             lambda *departure: self._departed(replay, own, *departure),
             *self.openings.get(name, ()),
         )

@@ -26,9 +26,8 @@ def add_proxies(ports: NetworkPorts) -> None:
             by_address.setdefault(settings.listen if port else name, []).append(name)
     for names in by_address.values():
         assembly.add(names)
-    robots = assembly.robots
     ports.gateway.reports["proxies"] = lambda: {
-        name: each.report() for name, each in robots.items()
+        name: each.report() for name, each in assembly.robots.items()
     }
 
 
@@ -83,8 +82,9 @@ class _Proxies:
             tuple(robot.emitters),
             {each: port.receiver.getChannel() for each, port in robot.receivers.items()},
         )
-        world = world_name(name, config)
-        return ProxiedRobot(robot, world, webots.open, new_session, self._gateway.observer)
+        return ProxiedRobot(
+            robot, world_name(name, config), webots.open, new_session, self._gateway.observer
+        )
 
     # --- mocks --------------------------------------------------------------------------------
 
@@ -98,8 +98,9 @@ class _Proxies:
 
     def _controller(self, robot: ProxiedRobot) -> tuple[str, Callable[[str, int], None]]:
         controller, settings = _parts(self._config.robots[robot.name])
-        spec = controller.mock(settings, robot.world_name, self._config.release)
-        return self._ports.client(robot.name, spec)
+        return self._ports.client(
+            robot.name, controller.mock(settings, robot.world_name, self._config.release)
+        )
 
 
 def _parts(config: RobotConfig) -> tuple[ProxyController, Any]:

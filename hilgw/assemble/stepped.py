@@ -83,8 +83,9 @@ class SteppedAssembly:
     def _server(self, url: str, *, mocked: bool) -> WebotsServer:
         address = *parse_address(url), mocked
         if address not in self._servers:
-            shared = mocked and self._is_of_a_real_one(url)
-            listening = self._ports.listening(url, mocked=mocked, shared=shared, tokens=True)
+            listening = self._ports.listening(
+                url, mocked=mocked, shared=mocked and self._is_of_a_real_one(url), tokens=True
+            )
             self._servers[address] = WebotsServer(
                 listening, partial(self._turn_away, listening, Counter())
             )
@@ -123,10 +124,13 @@ class SteppedAssembly:
         # token cannot be guessed.
         check = TokenCheck(access, "drive", lambda: gateway.real_timer.now(), limited=False)
 
-        latches = not moves_unlatched(self._config, loop.name)
         child = Child(
             link.name,
-            Program(kind.command(settings), settings.restart, latches),
+            Program(
+                kind.command(settings),
+                settings.restart,
+                latches=not moves_unlatched(self._config, loop.name),
+            ),
             gateway.observer,
             lambda: loop.is_complete,
         )

@@ -46,7 +46,10 @@ class Interlock(Protocol):
 
 
 class ControlLoops:
-    """The control loops by the names of their robots."""
+    """The control loops by the names of their robots.
+
+    simulated: whether the scheduler's time is. guardian_ms: as of `GatewayConfig`.
+    """
 
     def __init__(
         self,
@@ -55,10 +58,6 @@ class ControlLoops:
         simulated: bool = False,
         guardian_ms: int = DEFAULT_GUARDIAN_MS,
     ) -> None:
-        """Create it.
-
-        simulated: whether the scheduler's time is. guardian_ms: as of `GatewayConfig`.
-        """
         self.watchdog = Watchdog(scheduler, threaded=not simulated, guardian_ms=guardian_ms)
         self._scheduler = scheduler
         self._loops: dict[str, ControlLoop] = {}
@@ -81,13 +80,13 @@ class ControlLoops:
         return self._loops[robot]
 
     def __iter__(self) -> Iterator[str]:
-        """Return the robots with a control loop."""
         return iter(self._loops)
 
     def _unknown(self, *robots: str) -> HilgwError:
         named = ", ".join(map(repr, robots))
-        problem = f"no robot {named} with a control loop here"
-        return HilgwError(problem, fix=suggest(robots[0], self._loops))
+        return HilgwError(
+            f"no robot {named} with a control loop here", fix=suggest(robots[0], self._loops)
+        )
 
     def unused(self, *, shadows: bool) -> set[str]:
         """Return the names of the links to bodies that no controller moves.
@@ -288,5 +287,8 @@ class ControlLoops:
         """Raise SafetyError for the first control loop with a latched stop."""
         for name, loop in self._loops.items():
             if latched := next(filter(None, (each.state.latched for each in loop.safeties)), None):
-                problem = f"safety stop latched: {latched.replace('_', ' ')}"
-                raise SafetyError(problem, where=name, fix="the report lists every stop")
+                raise SafetyError(
+                    f"safety stop latched: {latched.replace('_', ' ')}",
+                    where=name,
+                    fix="the report lists every stop",
+                )

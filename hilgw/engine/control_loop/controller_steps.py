@@ -50,8 +50,11 @@ class NoSteps:
         raise self._unknown()
 
     def _unknown(self) -> HilgwError:
-        fix = "give it a controller of kind webots or python"
-        return HilgwError("the robot has no Webots controller", where=self._context.name, fix=fix)
+        return HilgwError(
+            "the robot has no Webots controller",
+            where=self._context.name,
+            fix="give it a controller of kind webots or python",
+        )
 
     def show_paths(self, project: str, world: str) -> None:
         """Give the controller the paths of its project and world."""
@@ -128,12 +131,10 @@ class ControllerSteps(NoSteps):
     # --- answers ------------------------------------------------------------------------------
 
     def next_sample(self) -> int | None:
-        """See Sampler."""
         due: int | None = self._controller.ask(None, self._controller.session.next_sample)
         return due
 
     def sample(self, time_ns: int) -> None:
-        """See Sampler."""
         self._controller.ask(None, self._controller.session.sample, time_ns)
 
     def _answer(self, time_ns: int, delay_ms: int) -> None:

@@ -111,9 +111,10 @@ class Guardian:
             self._start()
         except OSError as error:
             self.close()
-            problem = f"the guardian cannot start: {error.strerror or error}"
-            fix = "without it nothing stops the robots if hilgw is killed"
-            raise SafetyError(problem, fix=fix) from error
+            raise SafetyError(
+                f"the guardian cannot start: {error.strerror or error}",
+                fix="without it nothing stops the robots if hilgw is killed",
+            ) from error
 
     def _start(self) -> None:
         """Start a process, which gets all ports.
@@ -253,8 +254,9 @@ class GuardianProcess:
         self._drops: dict[int, asyncio.Future[None]] = {}
         self._socket, theirs = socket.socketpair()
         with theirs, PROGRAM.open() as program:
-            numbers = (theirs.fileno(), memory, seen_at, guardian_ms)
-            self._starter = _start(program.fileno(), numbers)
+            self._starter = _start(
+                program.fileno(), (theirs.fileno(), memory, seen_at, guardian_ms)
+            )
         self._socket.setblocking(False)
         self.loop.add_reader(self._socket, self._readable)
 

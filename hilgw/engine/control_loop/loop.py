@@ -88,8 +88,10 @@ class ControlLoop(PeerListener):
     A robot may have a second, remote body. `modes` gives the controller one or the other, and the
     controller stays. As a shadow the second one gets the same commands, and is compared.
 
-    packets: takes those of the gateway's own Receivers. steps: of a controller that is stepped.
-    presence: whether a controller runs. modes: which body the controller moves.
+    devices: those that the configuration lists, by name. forwarder: of packets between the body's
+    radios and the medium. packets: takes those of the gateway's own Receivers. steps: of a
+    controller that is stepped. presence: whether a controller runs. modes: which body the
+    controller moves.
     """
 
     def __init__(
@@ -102,10 +104,6 @@ class ControlLoop(PeerListener):
         forwarder: Forwarder | None = None,
         remote: RemoteBody | None = None,
     ) -> None:
-        """Create the control loop with the devices that the configuration lists, by name.
-
-        forwarder: of packets between the body's radios and the medium.
-        """
         self.name, self.statistics = context.name, context.statistics
         self._context = context
         self._controller = link = controller.link
@@ -204,8 +202,9 @@ class ControlLoop(PeerListener):
 
     def clocks_s(self) -> dict[str, float]:
         """Return the times of the simulations of its bodies, by the names of their ports."""
-        links = (end.link for end in self._bodies)
-        times = {link.name: link.ask(None, link.session.simulated_s) for link in links}
+        times = {
+            end.link.name: end.link.ask(None, end.link.session.simulated_s) for end in self._bodies
+        }
         return {name: seconds for name, seconds in times.items() if seconds is not None}
 
     # --- armed --------------------------------------------------------------------------------
@@ -225,11 +224,17 @@ class ControlLoop(PeerListener):
         """
         for safety in self._bodies.commanded:
             if safety.released:
-                problem = f"not armed: the port of its body is released {safety.released}"
-                raise SafetyError(problem, where=self.name, fix="arm it when the port is back")
+                raise SafetyError(
+                    f"not armed: the port of its body is released {safety.released}",
+                    where=self.name,
+                    fix="arm it when the port is back",
+                )
             if faults := safety.faults():
-                fix = "correct it, then arm; `safety: {on_fault: report}` arms in spite of it"
-                raise SafetyError(f"not armed: {'; '.join(faults)}", where=self.name, fix=fix)
+                raise SafetyError(
+                    f"not armed: {'; '.join(faults)}",
+                    where=self.name,
+                    fix="correct it, then arm; `safety: {on_fault: report}` arms in spite of it",
+                )
             if text := safety.misplaced(accepted):
                 raise SafetyError(
                     f"not armed: {text}",
@@ -281,8 +286,11 @@ class ControlLoop(PeerListener):
         They were lost, or their connection did not take it.
         """
         ends = [end for end in self._bodies if end.safety in self._bodies.commanded]
-        lost = (end for end in ends if end.was_lost or (end.is_up and not end.safety.stops.took))
-        return [end.link.name for end in lost]
+        return [
+            end.link.name
+            for end in ends
+            if end.was_lost or (end.is_up and not end.safety.stops.took)
+        ]
 
     # --- the controller -----------------------------------------------------------------------
 
@@ -307,7 +315,6 @@ class ControlLoop(PeerListener):
         }
 
     def events(self, events: list[Event], now: int) -> None:
-        """Take the events of the session of the controller."""
         for event in events:
             kind = type(event)
             handle = self._controller_handlers.get(kind)
@@ -331,11 +338,9 @@ class ControlLoop(PeerListener):
             self._bodies.active.refuse_motion(event.index, event.reason, now)
 
     def refused_late(self, index: int) -> None:
-        """See BodyOwner: the controller learns of this refusal, too."""
         self._requests.report_fault(index)
 
     def motor_stopped(self, index: int, now: int) -> None:
-        """See BodyOwner: the same motor of the shadow stops."""
         if self._bodies.shadow is not None:
             self._bodies.shadow.stop_motor(index, now)
 
@@ -351,7 +356,6 @@ class ControlLoop(PeerListener):
         self._restore_settings(now)
 
     def detached(self, now: int) -> None:
-        """Follow the end of the connection to the controller."""
         self.presence.is_connected = False
         self._bodies.stop(StopReason.DISCONNECTED, now)
         self._restore_settings(now)
@@ -367,15 +371,12 @@ class ControlLoop(PeerListener):
         self._requests.forget()
 
     def faulted(self, now: int) -> None:
-        """Follow an exception of the session of the controller."""
         self._bodies.stop(StopReason.FAULT, now)
 
     def drained(self, now: int) -> None:
-        """Pass on what waited: the controller can read again."""
         self._readings.report_held(now)
 
     def swamped(self, now: int) -> bool:
-        """Stop and disconnect a controller that sends faster than it is read."""
         self._bodies.stop(StopReason.SWAMPED, now)
         self._controller.dismiss("sends commands too fast")
         return True
@@ -397,7 +398,6 @@ class ControlLoop(PeerListener):
         }
 
     def from_body(self, end: BodyEnd, events: list[Event], now: int) -> None:
-        """Take the events of the session of a body."""
         if end is not self._bodies.active:
             self.modes.from_other(end, events, now)
             return
@@ -442,7 +442,6 @@ class ControlLoop(PeerListener):
         self._context.notices.show(self._bodies.link.name, event)
 
     def body_detached(self, end: BodyEnd, now: int) -> None:
-        """Follow the end of the connection to a body."""
         reason = "the connection is closed"
         if end is self._bodies.active:
             self._body_lost(reason, now)

@@ -53,8 +53,7 @@ class Notices:
                     self._observer.notice(name, text)
             case ProtocolFailure(error, tail) if tail:
                 more = "..." if len(tail) > LOGGED_BYTES else ""
-                text = f"{error.what}: {tail[:LOGGED_BYTES].hex(' ')}{more}"
-                self._observer.notice(name, text)
+                self._observer.notice(name, f"{error.what}: {tail[:LOGGED_BYTES].hex(' ')}{more}")
 
 
 @dataclass(frozen=True, slots=True)

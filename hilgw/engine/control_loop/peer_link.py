@@ -82,7 +82,8 @@ class PeerLink(Generic[S]):
 
     listener: the control loop, which sets it before the first connection. supervisor: the
     supervisor or the TCP server. lock: held during a write. pacer: of a serial line, None on TCP.
-    is_on_line: on a serial line, perhaps behind a serial server.
+    is_on_line: on a serial line, perhaps behind a serial server. dropped: frames of a line that
+    were damaged, by reason.
     refused: connections that were refused, by reason. peer_confirmed: the peer of this connection
     has sent a valid message. is_absent: the robot does not have this end; nothing ever connects.
     flag: its first byte is set once the guardian has taken this process for dead, and has stopped
@@ -101,7 +102,6 @@ class PeerLink(Generic[S]):
         pacer: LinePacer | None = None,
         dropped: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Create it. dropped: frames of a line that were damaged, by reason."""
         self.name = name
         self.session = session
         self.identity = ""
@@ -143,8 +143,11 @@ class PeerLink(Generic[S]):
         self.peer_confirmed = self._drain_awaited = self._has_faulted = False
         if self._pacer is not None:
             self._pacer.reset()
-            limit_ns = max(AFTER_NS, self._pacer.duration_ns(LONGEST_FRAME))
-            self._first_frame = FirstFrame("", self._pacer.baudRate, limit_ns)
+            self._first_frame = FirstFrame(
+                "",
+                self._pacer.baudRate,
+                max(AFTER_NS, self._pacer.duration_ns(LONGEST_FRAME)),
+            )
         self.listener.attached(transport)
         self.call(now, self.session.open, now)
 

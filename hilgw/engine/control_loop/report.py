@@ -85,8 +85,10 @@ def mode_report(bodies: BodyEnds, comparison: Comparison) -> dict[str, Any]:
 
 
 def _shadow(statistics: ControlLoopStatistics) -> dict[str, Any]:
-    commands_out = statistics.counts["commands_out"]
-    return {"commands_out": commands_out, "refused": dict(statistics.refused)}
+    return {
+        "commands_out": statistics.counts["commands_out"],
+        "refused": dict(statistics.refused),
+    }
 
 
 def _body(end: BodyEnd) -> dict[str, Any]:

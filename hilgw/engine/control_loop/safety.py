@@ -103,11 +103,14 @@ class Safety:
         if refusal is not None:
             return refusal
         if isinstance(command, MotorSettings) and command.is_stale and not self.state.simulated:
-            text = f"'{device.name}': its last position or velocity was refused"
-            return Refusal(RequestRefused.NAN, text)
+            return Refusal(
+                RequestRefused.NAN, f"'{device.name}': its last position or velocity was refused"
+            )
         if mode is not None and not session.can_stop(command.index, mode):
-            text = f"'{device.name}' could not be stopped in {mode} mode; set its default_position"
-            return Refusal(RequestRefused.NO_STOP, text)
+            return Refusal(
+                RequestRefused.NO_STOP,
+                f"'{device.name}' could not be stopped in {mode} mode; set its default_position",
+            )
         return None
 
     def check_value(self, command: LedValue | BrakeDamping) -> Refusal | None:
@@ -188,8 +191,11 @@ class Safety:
 
     def gave_up(self, within_s: float) -> None:
         """`--arm` arms it no more."""
-        text = f"--arm: not armed, as its body was not up within {within_s:g} s of the start"
-        self._observer.notice(self._source, f"{text}; `hilgw arm {self._name}` once it is up")
+        self._observer.notice(
+            self._source,
+            f"--arm: not armed, as its body was not up within {within_s:g} s of the start; "
+            f"`hilgw arm {self._name}` once it is up",
+        )
 
     @property
     def idleness(self) -> str:
@@ -354,8 +360,10 @@ class Safety:
             standstill.is_shown = True
             verb = "moves" if len(names) == 1 else "move"
             state = "stopped" if self.state.armed else "disarmed"
-            causes = "pushed by hand, or driven by something else"
-            self._inform(f"{' and '.join(names)} {verb} although {state}: {causes}")
+            self._inform(
+                f"{' and '.join(names)} {verb} although {state}: pushed by hand, or driven by "
+                "something else"
+            )
         if self.state.enforces_standstill:
             self.statistics.counts["standstill_stops"] += 1
             self._body.handle(session.stop(StopReason.DISARMED, now).events, now)
@@ -401,8 +409,7 @@ class Safety:
     def has_drained(self) -> bool:
         """Return whether the last stop has left, with all its copies."""
         body = self._body
-        is_idle = self.stops.is_over and body.has_drained()
-        return is_idle and body.ask(False, body.session.is_idle)
+        return self.stops.is_over and body.has_drained() and body.ask(False, body.session.is_idle)
 
     def was_late(self, now: int, gap_ns: int) -> None:
         """Follow a late event loop: commands that came meanwhile are out of date.
@@ -417,11 +424,11 @@ class Safety:
         self.statistics.counts["late_ends"] += 1
         if self.state.latch and self.state.armed:
             self.disarm(now, StopReason.LATE)
-        text = (
+        self._controller.dismiss(
             f"hilgw itself was late by {ns_to_s(gap_ns):.1f} s (safety.late_s: "
-            f"{ns_to_s(self.late_ns):g} s); commands sent meanwhile are out of date"
+            f"{ns_to_s(self.late_ns):g} s); commands sent meanwhile are out of date",
+            restarts=True,
         )
-        self._controller.dismiss(text, restarts=True)
 
     def emergency(self) -> None:
         self.emergency_stop.trigger()
@@ -448,14 +455,19 @@ class Safety:
 
         Commands may have been written between the guardian's stop and here.
         """
-        body, reason = self._body, PortError.LOST
+        body = self._body
         if body.transport is None or self.emergency_stop.is_final:
             return
         self.emergency_stop.is_final = True
         self.emergency_stop.trigger()
         self.stop(StopReason.GUARDIAN, self._scheduler.now())
-        text = "the guardian has stopped the robot, as hilgw did not run"
-        body.fail(PortError(text, reason=reason, where=body.name))
+        body.fail(
+            PortError(
+                "the guardian has stopped the robot, as hilgw did not run",
+                reason=PortError.LOST,
+                where=body.name,
+            )
+        )
 
     def guardian_died(self) -> None:
         self.stop(StopReason.GUARDIAN_ENDED, self._scheduler.now())

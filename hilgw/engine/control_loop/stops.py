@@ -38,12 +38,12 @@ class Stops:
     """took: whether the connection took the last stop of all motors.
 
     unconfirmed: why that stop is not known to have left; empty where it has, and as long as it may.
+    inform: shows the user a line about this body.
     """
 
     def __init__(
         self, body: PeerLink[BodySession], scheduler: Scheduler, inform: Callable[[str], None]
     ) -> None:
-        """Create it. inform: shows the user a line about this body."""
         self.took = True
         self.unconfirmed = ""
         self._body = body

@@ -33,17 +33,14 @@ class EmergencyStop:
     Keeps a file descriptor of its own for the body's connection, and the bytes that stop the
     motors. The guardian, where there is one, has the same. The event loop calls all methods but
     `trigger`. `lock` is held during each write to the connection, so the stop bytes never fall
-    inside another write. flag: as of `PeerLink`. is_final: the guardian has stopped the body.
-    closing: closes the descriptor of the last connection.
+    inside another write. name: of the body. is_line: it is on a line, perhaps behind a serial
+    server. flag: as of `PeerLink`. is_final: the guardian has stopped the body. closing: closes the
+    descriptor of the last connection.
     """
 
     def __init__(
         self, name: str = "", guardian: Guardian | None = None, *, is_line: bool = False
     ) -> None:
-        """Create it.
-
-        name: of the body. is_line: it is on a line, perhaps behind a serial server.
-        """
         self.lock = threading.Lock()
         self.flag: Flag = NOT_SET
         self.is_final = False

@@ -68,7 +68,8 @@ class BodyEnd(PeerListener):
     is_up: it has answered and is still there. was_lost: it was there, and is not any more, since
     lost_ns. own: its session, in its own indices; that of the link has those of the table. named:
     the devices that its settings name. newest: what became of the newest command of each motor, and
-    when.
+    when. is_one_of_two: the robot has two bodies: each may take the other's place, and decides what
+    the indices mean then.
     """
 
     def __init__(
@@ -81,11 +82,6 @@ class BodyEnd(PeerListener):
         *,
         is_one_of_two: bool,
     ) -> None:
-        """Create the end of one body.
-
-        is_one_of_two: the robot has two bodies: each may take the other's place, and decides what
-        the indices mean then.
-        """
         self.link = body.link
         self.named = body.named
         self.safety = Safety(context, body, controller, source)
@@ -184,8 +180,9 @@ class BodyEnd(PeerListener):
             self._records.set(command, now, waits=False)
             self.safety.commanded(command, now)
         elif isinstance(outcome, Refusal):
-            refused = RefusedRequest(command.index, outcome.reason, outcome.text)
-            self._context.notices.show(link.name, refused)
+            self._context.notices.show(
+                link.name, RefusedRequest(command.index, outcome.reason, outcome.text)
+            )
             if mode is not None:
                 self.stop_motor(command.index, now)
             if written:
@@ -297,8 +294,9 @@ class BodyEnd(PeerListener):
             statistics.counts["motor_stops"] += 1
             statistics.stopped(stops)
             if is_controllers:
-                text = f"'{statistics.name_of(index)}' stopped: a command to it was refused"
-                self._context.notices.add(text)
+                self._context.notices.add(
+                    f"'{statistics.name_of(index)}' stopped: a command to it was refused"
+                )
         if is_controllers:
             self._owner.motor_stopped(index, now)
 
@@ -306,11 +304,11 @@ class BodyEnd(PeerListener):
         """Give the body one period. Its refusal makes no difference to the controller."""
         if self.link.transport is None:
             return
-
-        def write(now: int) -> None:
-            self.link.call(now, self._switched, switch, now)
-
-        self.deferred.put(switch.index, type(switch).__name__, write)
+        self.deferred.put(
+            switch.index,
+            type(switch).__name__,
+            lambda now: self.link.call(now, self._switched, switch, now),
+        )
 
     def _switched(self, switch: SensorSwitch | FeedbackSwitch, now: int) -> list[Event]:
         session = self.link.session
@@ -364,8 +362,7 @@ class BodyEnd(PeerListener):
             case MotorHeld(index):
                 self._replaced(self._records.stop_motor(index))
                 self._records.motors[index].is_held = True
-                still = MotorCommand(index, MotorField.VELOCITY, 0.0)
-                self._motor_stopped(index, [still], now)
+                self._motor_stopped(index, [MotorCommand(index, MotorField.VELOCITY, 0.0)], now)
             case DeviceFault(index) if not self.safety.state.simulated:
                 self.refuse_motion(index, RequestRefused.NOT_SETTABLE, now)
             case StopSent():

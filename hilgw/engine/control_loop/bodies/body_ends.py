@@ -31,8 +31,9 @@ class BodyEnds:
         owner: BodyOwner,
     ) -> None:
         def end(part: LoopBody, source: str) -> BodyEnd:
-            is_one_of_two = remote is not None
-            return BodyEnd(context, part, controller, owner, source, is_one_of_two=is_one_of_two)
+            return BodyEnd(
+                context, part, controller, owner, source, is_one_of_two=remote is not None
+            )
 
         self.body = end(body, context.name)
         self.remote = None if remote is None else end(remote, remote.link.name)

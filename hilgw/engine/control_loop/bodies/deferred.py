@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hilgw.transports.base import Scheduler, Wakeup
 from hilgw.units import NS_PER_MS
 
-Act = Callable[[int], None]
+Act = Callable[[int], object]
 
 LOOK_NS = 5 * NS_PER_MS
 """Between two looks whether the line has room."""

@@ -52,8 +52,9 @@ class ModeSwitch:
 
     def states(self) -> dict[str, str]:
         """Return "up" or "down" for each body, by its key in the configuration."""
-        words = {True: "up", False: "down"}
-        return {end.link.name.rpartition(".")[2]: words[end.is_up] for end in self._bodies}
+        return {
+            end.link.name.rpartition(".")[2]: "up" if end.is_up else "down" for end in self._bodies
+        }
 
     def unused(self, *, shadows: bool) -> set[str]:
         """Return the names of the links to bodies that the controller does not move.
@@ -98,11 +99,9 @@ class ModeSwitch:
 
         None of a controller whose silence stops one of the bodies.
         """
-        active = self._bodies.active
-        deadlines = [each.state.timeout_ns for each in self._bodies.safeties]
-        if any(0 < deadline_ns <= silent_ns for deadline_ns in deadlines):
+        if any(0 < each.state.timeout_ns <= silent_ns for each in self._bodies.safeties):
             return []
-        return active.safety.records.carry()
+        return self._bodies.safety.records.carry()
 
     def _go_on(self, commands: list[Command], now: int, *, taken: bool) -> None:
         """Give the controller's last settings to the bodies that follow it from now on.

@@ -148,8 +148,9 @@ class Positions:
             motor = devices.by_name(name)
             if name not in accepted and motor is not None:
                 unit = "m" if motor.kind == LINEAR_MOTOR else "rad"
-                text = f"'{name}' was {was:.4g} {unit}, is {self._newest[name][0]:.4g}: home it"
-                texts.append(text)
+                texts.append(
+                    f"'{name}' was {was:.4g} {unit}, is {self._newest[name][0]:.4g}: home it"
+                )
         return texts
 
     def _motors(self, devices: Devices) -> dict[str, Device]:

@@ -27,7 +27,10 @@ class Shadow:
     """Commands of the controller that the first body accepted go to the second one, too.
 
     Its own limits and its own safety decide. Nothing that it does or fails to do reaches the
-    controller. statistics: of the commands that the second body got as a shadow. newest: the values
+    controller. Observers get what is compared, as values of ROBOT.body and ROBOT.remote.
+
+    align(end, now): gives the body the indices of the table; returns False while that is not
+    complete. statistics: of the commands that the second body got as a shadow. newest: the values
     of both that were compared last.
     """
 
@@ -38,11 +41,6 @@ class Shadow:
         align: Callable[[BodyEnd, int], bool],
         context: LoopContext,
     ) -> None:
-        """Create it with align(end, now), which gives the body the indices of the table.
-
-        It returns False while the table is not complete. Observers get what is compared, as values
-        of ROBOT.body and ROBOT.remote.
-        """
         self.end = end
         self.newest: dict[tuple[str, str], ValueEvent] = {}
         self._observer = context.observer
@@ -82,11 +80,11 @@ class Shadow:
         if refusal := self.end.safety.check_value(command):
             self.statistics.refused[refusal.reason] += 1
             return
-
-        def tune(now: int) -> None:
-            link.call(now, link.session.tune, command, now)
-
-        self.end.deferred.put(command.index, type(command).__name__, tune)
+        self.end.deferred.put(
+            command.index,
+            type(command).__name__,
+            lambda now: link.call(now, link.session.tune, command, now),
+        )
 
     def switch(self, switch: SensorSwitch | FeedbackSwitch, now: int) -> None:
         if self.is_ready(now):

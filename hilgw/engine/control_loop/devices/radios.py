@@ -96,14 +96,12 @@ PASSING_MS = 1  # in a stepped world each step
 class Radios:
     """The radios that the configuration lists.
 
-    One that has the name and kind of a device of the body replaces it.
+    One that has the name and kind of a device of the body replaces it. robot: None when an
+    in-process controller uses them. passing: the controller's session samples by itself, so a
+    Receiver passes on what arrives.
     """
 
     def __init__(self, robot: Robot | None, *, passing: bool = False) -> None:
-        """Create the radios of a robot; None when an in-process controller uses them.
-
-        passing: the controller's session samples by itself, so a Receiver passes on what arrives.
-        """
         self._passing = passing
         self._emitters = {} if robot is None else robot.emitters
         self._receivers = {} if robot is None else robot.receivers

@@ -30,8 +30,7 @@ class Readings:
         elif controller.congested(now):
             before = len(held)
             held.update(values)
-            superseded = before + len(values) - len(held)
-            self._statistics.counts["values_superseded"] += superseded
+            self._statistics.counts["values_superseded"] += before + len(values) - len(held)
         elif controller.call(now, controller.session.report, values, now):
             self._show(values, now)
         self._statistics.received(values, now)  # counting can wait, the controller cannot

@@ -138,8 +138,9 @@ class Requests:
 
     def _answer_for_radio(self, index: int, reason: str | None) -> None:
         if reason is not None:
-            name = self._context.statistics.name_of(index)
-            self._refuse(index, reason, f"'{name}' does not allow it")
+            self._refuse(
+                index, reason, f"'{self._context.statistics.name_of(index)}' does not allow it"
+            )
 
     def _refuse(self, index: int, reason: str, text: str) -> None:
         self._context.refuse(reason, text)

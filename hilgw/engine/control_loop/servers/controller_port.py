@@ -114,8 +114,7 @@ class ControllerPort(AttachedPort, ABC):
     def _poll(self, listening: Listening | None) -> None:
         over, failed, why = (0, 0, "") if listening is None else listening.take_refused()
         if over:
-            text = f"{over} more connections"
-            self.count(RequestRefused.TOO_MANY_CONNECTIONS, text, over)
+            self.count(RequestRefused.TOO_MANY_CONNECTIONS, f"{over} more connections", over)
         if failed:
             self.count(RequestRefused.NOT_SECURED, f"TLS: {why}", failed)
         if self._connection is None:

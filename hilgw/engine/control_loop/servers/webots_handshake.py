@@ -196,8 +196,7 @@ class Handshake:
         if self._is_complete():
             self._on_line(self)
         else:
-            then = lambda: self._on_line(self)  # noqa: E731
-            self._silence = call_in_real_time(self._loop, SILENCE_S, then)
+            self._silence = call_in_real_time(self._loop, SILENCE_S, lambda: self._on_line(self))
 
     def _is_complete(self) -> bool:
         """Return whether a robot has this name, and no robot a longer one that begins with it."""
@@ -207,8 +206,9 @@ class Handshake:
 
     def _request_received(self, data: bytes) -> None:
         if self.has_asked:
-            what = "a second request before the answer to the first"
-            self._reject(RequestRefused.NOT_A_CONTROLLER, what)
+            self._reject(
+                RequestRefused.NOT_A_CONTROLLER, "a second request before the answer to the first"
+            )
             return
         self._reader.feed(data)
         self._early += data

@@ -167,7 +167,6 @@ class WebotsPort(ControllerPort):
         )
 
     def take(self, handshake: Handshake) -> None:
-        """Attach the next controller."""
         first = handshake.take()
         stream = self._accepted(self.name, handshake.stream, first)
         if stream is None:
@@ -203,7 +202,6 @@ class WebotsPort(ControllerPort):
         return
 
     def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """Follow a refusal, see `Place`."""
         self.count(reason, f"{peer}: {text}")
 
     def _local_controller(self, connection: socket.socket) -> None:
@@ -212,8 +210,7 @@ class WebotsPort(ControllerPort):
         )
         if len(self._handshakes) >= MOST_OF_ADDRESS:
             stream.close()
-            text = "more connections on the local socket"
-            self.count(RequestRefused.TOO_MANY_CONNECTIONS, text)
+            self.count(RequestRefused.TOO_MANY_CONNECTIONS, "more connections on the local socket")
             return
         handshake = Handshake(
             stream,
@@ -319,8 +316,9 @@ class WebotsServer:
                 per_address=MOST_OF_ADDRESS + robots,
                 tls_handshake_s=HANDSHAKE_S,
             )
-            opening = self.listening.open(self._incoming, limits, notify)
-            self._opening = asyncio.ensure_future(opening)
+            self._opening = asyncio.ensure_future(
+                self.listening.open(self._incoming, limits, notify)
+            )
         await asyncio.shield(self._opening)
 
     # --- connections that come in -------------------------------------------------------------
@@ -337,9 +335,13 @@ class WebotsServer:
             self._turned_away(handshake, reason, why.text)
             handshake.dismiss(Acknowledgement.FORBIDDEN, why)
         elif place is None:
-            text = self._others(handshake.robot)
-            self._turned_away(handshake, RequestRefused.UNKNOWN_ROBOT, text)
             names = ", ".join(sorted(each.robot for each in self._places.values()))
+            problem = "names no robot"
+            if handshake.robot:
+                problem = f"no robot '{unquote(handshake.robot):.100}' here"
+            self._turned_away(
+                handshake, RequestRefused.UNKNOWN_ROBOT, f"{problem}; robots: {names}"
+            )
             handshake.dismiss(Acknowledgement.FAILED, None if handshake.robot else names)
         else:
             place.line.join(handshake)
@@ -352,11 +354,6 @@ class WebotsServer:
         if name:
             return self._places.get(name)
         return next(iter(self._places.values())) if len(self._places) == 1 else None
-
-    def _others(self, name: str) -> str:
-        names = ", ".join(sorted(each.robot for each in self._places.values()))
-        problem = f"no robot '{unquote(name):.100}' here" if name else "names no robot"
-        return f"{problem}; robots: {names}"
 
     def _turned_away(self, handshake: Handshake, reason: RequestRefused, text: str) -> None:
         if (place := self._find(handshake.robot)) is not None:

@@ -132,11 +132,17 @@ def _make_folders(folder: Path) -> None:
         user = INSTANCES / folder.relative_to(INSTANCES).parts[0]
         status = user.lstat()
     except OSError as error:
-        problem = f"cannot make the folder of the local socket: {error.strerror}"
-        raise HilgwError(problem, where=str(folder), fix="leave out ipc: true") from None
+        raise HilgwError(
+            f"cannot make the folder of the local socket: {error.strerror}",
+            where=str(folder),
+            fix="leave out ipc: true",
+        ) from None
     if status.st_uid != os.getuid() or user.is_symlink():
-        problem = "the folder of the local socket belongs to another user"
-        raise HilgwError(problem, where=str(user), fix="remove it, or leave out ipc: true")
+        raise HilgwError(
+            "the folder of the local socket belongs to another user",
+            where=str(user),
+            fix="remove it, or leave out ipc: true",
+        )
     for made in (user, *list(folder.parents)[:2], folder):
         if made.stat().st_mode & 0o077:
             made.chmod(made.stat().st_mode & ~0o077)
