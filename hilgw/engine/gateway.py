@@ -60,7 +60,8 @@ class Gateway:
     time; without effect in real time. listening: where others connect. description: lines that show
     the configuration. reports: of further parts; replays: of those that are recordings.
     environment: further variables of the programs that it starts. opened: closes what assembly
-    has opened, such as virtual ports.
+    has opened, such as virtual ports. paced: the event loop at another speed than real time, whose
+    clock is `timer`. guardian_ms: as of `GatewayConfig`.
     """
 
     def __init__(
@@ -73,11 +74,6 @@ class Gateway:
         mocap: Mocap | None = None,
         guardian_ms: int = DEFAULT_GUARDIAN_MS,
     ) -> None:
-        """Create the gateway without parts.
-
-        paced: the event loop at another speed than real time, whose clock is `timer`.
-        guardian_ms: as of `GatewayConfig`.
-        """
         self.timer = timer
         self.medium = medium
         self.ledger = medium.ledger
@@ -88,8 +84,9 @@ class Gateway:
         self.lines = Lines(observer, timer.now)
         self.lines.report_to(observer)
         self.holds.on_expired = self._hold_expired
-        simulated = isinstance(timer, SimulatedClock)
-        self.control_loops = ControlLoops(timer, simulated=simulated, guardian_ms=guardian_ms)
+        self.control_loops = ControlLoops(
+            timer, simulated=isinstance(timer, SimulatedClock), guardian_ms=guardian_ms
+        )
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
         self._taps_stations = False
@@ -132,8 +129,10 @@ class Gateway:
         return on_frame
 
     def _hold_expired(self, hold: Hold) -> None:
-        text = f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it"
-        self.observer.notice(hold.holder, text)
+        self.observer.notice(
+            hold.holder,
+            f"no request for {ns_to_s(hold.longest_ns):g} s: simulated time goes on without it",
+        )
 
     def join(self, federation: Federated) -> None:
         """Make this gateway run as one of a federation."""
@@ -399,8 +398,9 @@ class Gateway:
         or is not up.
         """
         if station not in self.stations:
-            text = f"no station {station!r} with hardware here"
-            raise HilgwError(text, fix=suggest(station, self.stations))
+            raise HilgwError(
+                f"no station {station!r} with hardware here", fix=suggest(station, self.stations)
+            )
         answered: asyncio.Future[RemoteAnswer] = asyncio.get_running_loop().create_future()
 
         def answer(event: RemoteAnswer) -> None:

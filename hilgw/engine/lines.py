@@ -92,8 +92,11 @@ class Lines:
             line.close()
             if isinstance(error, PortError):
                 raise
-            text = f"the wrapping of its line failed: {error!r:.200}"
-            raise PortError(text, reason=PortError.LOST, where=name) from error
+            raise PortError(
+                f"the wrapping of its line failed: {error!r:.200}",
+                reason=PortError.LOST,
+                where=name,
+            ) from error
         self._follow(name, wrapped, received)
         return wrapped
 

@@ -220,8 +220,9 @@ class MockHost:
         self._follow_line(hosted)
         hosted.start(lambda data, host_baud: self._receive(hosted, data, host_baud))
         if device is not None and part_of(mock, "set_modem_line"):
-            switch = whole.set_modem_line
-            device.on_modem_line = lambda name, on: self._act(lambda now: switch(name, on, now))
+            device.on_modem_line = lambda name, on: self._act(
+                lambda now: whole.set_modem_line(name, on, now)
+            )
         if connection is not None:
             connection.on_open = lambda: self._act(whole.connect)
             connection.on_close = lambda: self._act(whole.disconnect)
@@ -360,8 +361,9 @@ class MockHost:
             hosted.device.unstall() if hosted.clear_to_send else hosted.device.stall()
 
     def _next_deadline(self) -> int | None:
-        waits = (hosted.mock.next_deadline() for hosted in self._all)
-        return earliest(*waits, self.air.next_deadline())
+        return earliest(
+            *(each.mock.next_deadline() for each in self._all), self.air.next_deadline()
+        )
 
     def _sleep(self) -> None:
         due = None if self._closed else self._next_deadline()

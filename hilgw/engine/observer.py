@@ -250,8 +250,7 @@ class Observers(Observer):
         before.
         """
         kinds = observer.observed if kinds is None else kinds
-        taken = frozenset(kind for kind in kinds if _takes(observer, kind))
-        self._kinds[id(observer)] = observer, taken
+        self._kinds[id(observer)] = observer, frozenset(k for k in kinds if _takes(observer, k))
         self._bind()
 
     def remove(self, observer: Observer) -> None:
@@ -274,8 +273,9 @@ class Observers(Observer):
     def _bind(self) -> None:
         """Set the method of each kind to what reaches those that take it, and no others."""
         for kind in KINDS:
-            takers = [each for each, kinds in self._kinds.values() if kind in kinds]
-            sinks = [self._contained(each, kind) for each in takers]
+            sinks = [
+                self._contained(each, kind) for each, kinds in self._kinds.values() if kind in kinds
+            ]
             vars(self).pop(kind, None)  # the class's is idle
             if sinks:
                 setattr(self, kind, sinks[0] if len(sinks) == 1 else _to_all(sinks))

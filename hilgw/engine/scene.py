@@ -218,7 +218,9 @@ class Mocap(asyncio.DatagramProtocol):
                 ended = self._scene.place(name, pose)
             except HilgwError:
                 self._unknown += 1
-                self._show_unknown(name)
+                if name not in self._shown and len(self._shown) < UNKNOWN_SHOWN:
+                    self._shown.add(name)
+                    self._observer.notice(NAME, f"no object {name[:64]!r} here, ignored")
                 continue
             self._poses += 1
             if ended:
@@ -242,8 +244,3 @@ class Mocap(asyncio.DatagramProtocol):
     def _address_text(self) -> str:
         host, port = self.address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-    def _show_unknown(self, name: str) -> None:
-        if name not in self._shown and len(self._shown) < UNKNOWN_SHOWN:
-            self._shown.add(name)
-            self._observer.notice(NAME, f"no object {name[:64]!r} here, ignored")

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Any
 from hilgw.control.events import StopReason
 from hilgw.control.modes import RobotMode
 from hilgw.engine.arming.leases import Lease
-from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_socket.handover import Handover
-from hilgw.engine.control_socket.look_server import (
-    IDLE_S,
-    MAX_CLIENTS,
-    LookClient,
-    LookServer,
-    suggestions,
-)
+from hilgw.engine.control_socket.look_server import LookClient, LookServer, suggestions
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.reporting.status import status_of, status_steps
 from hilgw.errors import HilgwError, PeerError, UsageError, printable, quoted
@@ -28,8 +21,6 @@ from hilgw.units import s_to_ns
 
 if TYPE_CHECKING:
     from hilgw.engine.recording.recordings import Recordings
-
-__all__ = ["IDLE_S", "MAX_CLIENTS", "ControlServer"]
 
 BODY_DOWN = "stop not sent: body down"
 NOTE = "note"  # the source of a user's remark
@@ -53,6 +44,7 @@ class ControlServer(LookServer):
     ) -> None:
         super().__init__(gateway, path, config=config, group=group)
         self._gateway, self._recordings = gateway, recordings
+        self._loops = gateway.control_loops
         self.handlers |= {
             requests.Send: self._send_packet,
             requests.Place: self._place,
@@ -97,10 +89,6 @@ class ControlServer(LookServer):
         self._gateway.scene.move()  # who watches sees moving objects, also without packets
         return status_steps(self._gateway, self._recording())
 
-    @property
-    def _loops(self) -> "ControlLoops":
-        return self._gateway.control_loops
-
     def _at_end(self, client: LookClient) -> Any:
         """End the client's lease, and return what its holder reads.
 
@@ -133,8 +121,10 @@ class ControlServer(LookServer):
 
     def _place(self, request: requests.Place, client: LookClient) -> Done:
         position, rotation = request.position, request.rotation or NO_ROTATION
-        pose = None if position is None else Pose.from_axis_angle(position, rotation)
-        self._gateway.place(request.object, pose)
+        self._gateway.place(
+            request.object,
+            None if position is None else Pose.from_axis_angle(position, rotation),
+        )
         return Done()
 
     def _pose(self, request: requests.Pose, client: LookClient) -> requests.PoseFound:
@@ -169,8 +159,9 @@ class ControlServer(LookServer):
     async def _network(self, request: requests.Network, client: LookClient) -> requests.NetworkMade:
         federation = self._gateway.federation
         if federation is None:
-            fix = "add `federation:` to its file"
-            raise HilgwError("this gateway is in no federation", fix=fix)
+            raise HilgwError(
+                "this gateway is in no federation", fix="add `federation:` to its file"
+            )
         before = await federation.network()
         return requests.NetworkMade(added_up(before, await federation.network()))
 
@@ -245,8 +236,9 @@ class ControlServer(LookServer):
         reason, estop = lease.ended or StopReason.LEASE_ENDED, self._loops.estop
         cause = "" if estop is None or reason is not StopReason.ESTOP else estop.cause
         text = f"{reason.doc}: {cause}" if cause else reason.doc
-        not_sent = dict.fromkeys(lease.not_sent, BODY_DOWN)
-        return requests.LeaseState(reason, text, lease.robots, not_sent)
+        return requests.LeaseState(
+            reason, text, lease.robots, dict.fromkeys(lease.not_sent, BODY_DOWN)
+        )
 
     async def _disarm(self, request: requests.Disarm, client: LookClient) -> Any:
         """Disarm those of these robots that are here (all: all).

@@ -28,8 +28,7 @@ class Handover:
         self.name, self.to, self._loops = name, to, gateway.control_loops
         port = gateway.supervisors.get(name)
         if port is None:
-            fix = suggest(name, gateway.supervisors)
-            raise HilgwError(f"no port {quoted(name)} here", fix=fix)
+            raise HilgwError(f"no port {quoted(name)} here", fix=suggest(name, gateway.supervisors))
         if not isinstance(port, Supervisor) or port.port.path is None:
             raise HilgwError(f"there is no real port to hand over: {port.where}", where=name)
         self._port, self._path = port, port.port.path
@@ -67,8 +66,11 @@ class Handover:
             sent = left_s > 0
         sent = sent and not body.safety.stops.unconfirmed
         if not sent or link.transport is not transport:
-            text = "not handed over: the stop of its motors was not sent"
-            raise SafetyError(text, where=self.name, fix="stop it by hand, then try again")
+            raise SafetyError(
+                "not handed over: the stop of its motors was not sent",
+                where=self.name,
+                fix="stop it by hand, then try again",
+            )
         return f"; {robot} is stopped, and disarmed until `hilgw arm {robot}`{more}"
 
     def end(self) -> None:

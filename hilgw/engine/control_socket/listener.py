@@ -146,12 +146,17 @@ def open_to(path: Path, name: str) -> None:
     try:
         os.chown(path, -1, grp.getgrnam(name).gr_gid)
     except (KeyError, ValueError):  # ValueError: a NUL
-        text, fix = f"there is no group {quoted(name)}", f"sudo groupadd {printable(name)}"
-        raise ConfigError(text, where=where, fix=fix) from None
+        raise ConfigError(
+            f"there is no group {quoted(name)}",
+            where=where,
+            fix=f"sudo groupadd {printable(name)}",
+        ) from None
     except PermissionError:
-        text = f"this user is not in the group {quoted(name)}"
-        fix = f"sudo usermod -aG {printable(name)} USER, then log in again"
-        raise ConfigError(text, where=where, fix=fix) from None
+        raise ConfigError(
+            f"this user is not in the group {quoted(name)}",
+            where=where,
+            fix=f"sudo usermod -aG {printable(name)} USER, then log in again",
+        ) from None
     mode = path.lstat().st_mode
     path.chmod(0o660 if stat.S_ISSOCK(mode) else stat.S_IMODE(mode) | PASS)
 

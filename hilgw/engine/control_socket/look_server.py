@@ -256,8 +256,7 @@ class LookServer:
         One that reads events, or has a port, may have no further request for long.
         """
         line = _read_line(client.connection, received)
-        is_patient = client.subscriber is not None or client.handover is not None
-        if is_patient:
+        if client.subscriber is not None or client.handover is not None:
             return await line
         return await in_real_time(line, STOP_S if client.is_extra else IDLE_S)
 
@@ -284,8 +283,10 @@ class LookServer:
     async def _answer(self, line: bytes, client: LookClient) -> Any:
         try:
             if line is TOO_LONG:
-                text = f"not a valid request: longer than {LINE_BYTES} bytes"
-                raise UsageError(text, fix="send less in one request")
+                raise UsageError(
+                    f"not a valid request: longer than {LINE_BYTES} bytes",
+                    fix="send less in one request",
+                )
             if not (client.is_extra or any(word in line for word in URGENT)):
                 await self._next_turn()  # one that asks without end delays no other by more
             request = requests.decode_request(line)
@@ -293,8 +294,9 @@ class LookServer:
                 self._refused += 1
                 raise PeerError(CROWDED, fix="end some, such as `hilgw watch`")
             if (handler := self.handlers.get(type(request))) is None:
-                text = f"{name_of(type(request))} is not for this program: it can only be watched"
-                raise UsageError(text)
+                raise UsageError(
+                    f"{name_of(type(request))} is not for this program: it can only be watched"
+                )
             answer = handler(request, client)
             return await answer if isawaitable(answer) else answer
         except HilgwError as error:
@@ -316,8 +318,9 @@ class LookServer:
     async def _watch(self, request: requests.Watch, client: LookClient) -> requests.Done:
         unknown, known = await self._unknown("part", request.names)
         if unknown:
-            text = f"nothing here has the name {quoted(unknown[0])}"
-            raise HilgwError(text, fix=suggest(unknown[0], known))
+            raise HilgwError(
+                f"nothing here has the name {quoted(unknown[0])}", fix=suggest(unknown[0], known)
+            )
         names, kinds = frozenset(request.names), frozenset(request.kinds or LIVE)
         chosen = Filter(kinds, names, request.lost, request.per_second)
         loop = asyncio.get_running_loop()

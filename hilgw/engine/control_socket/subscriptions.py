@@ -274,8 +274,9 @@ class Subscriptions(EventStream):
         if most:
             asyncio.get_running_loop().call_soon(self._serve, subscriber, True)
         else:  # it has not read what it was sent
-            again = partial(self._serve, subscriber, is_due=True)
-            self._clock.call_at(self._clock.now() + SEND_NS, again)
+            self._clock.call_at(
+                self._clock.now() + SEND_NS, partial(self._serve, subscriber, is_due=True)
+            )
 
     def remove(self, subscriber: Subscriber) -> None:
         """Remove the subscriber, which gets no more. Nothing happens to one that was not added."""
@@ -350,8 +351,7 @@ class Subscriptions(EventStream):
         return next(self._numbers), mono_ns - age_ns, wall_s - age_ns / NS_PER_S, time_ns - age_ns
 
     def pass_on(self, kind: type[Any], values: tuple[Any, ...]) -> None:
-        size = 2 * len(values[wire.DATA_AT[kind]])
-        self._wait(None, (kind, values), self._times(), size)
+        self._wait(None, (kind, values), self._times(), 2 * len(values[wire.DATA_AT[kind]]))
 
     def _wait(
         self, takers: Sequence[Subscriber] | None, event: Any, times: Times, size: int = 0

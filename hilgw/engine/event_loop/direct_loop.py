@@ -188,12 +188,10 @@ class DirectLoop(asyncio.SelectorEventLoop):
 
     def remove_reader(self, fd: int | _HasFileno) -> bool:
         # asyncio adds its own descriptors by other methods, but removes them by this one.
-        ours = self._serving.leave(self._serving.readers, _number(fd))
-        return ours or super().remove_reader(fd)
+        return self._serving.leave(self._serving.readers, _number(fd)) or super().remove_reader(fd)
 
     def remove_writer(self, fd: int | _HasFileno) -> bool:
-        ours = self._serving.leave(self._serving.writers, _number(fd))
-        return ours or super().remove_writer(fd)
+        return self._serving.leave(self._serving.writers, _number(fd)) or super().remove_writer(fd)
 
     def call_soon(
         self, callback: Callable[[*_Ts], object], *args: *_Ts, context: Context | None = None

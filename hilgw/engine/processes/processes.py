@@ -50,14 +50,12 @@ class Restarts:
 
     A run that ends is a failure in a row with those before it, whatever ended it: neither a program
     nor a body that comes and goes restarts it for ever.
+
+    latches: what makes hilgw end the program disarms the robot, or the body is simulated. Else a
+    program that was dismissed stays down: it would move the robot without a human.
     """
 
     def __init__(self, restart: Restart, *, latches: bool = True) -> None:
-        """Create the policy for one program.
-
-        latches: what makes hilgw end the program disarms the robot, or the body is simulated.
-        Else a program that was dismissed stays down: it would move the robot without a human.
-        """
         self._restart = restart
         self._latches = latches
         self._failures = 0  # in a row
@@ -74,8 +72,7 @@ class Restarts:
 
     def end(self, code: int, now: int) -> Verdict:
         """Return what follows the end of the program with this exit code."""
-        steady = now - self._begun_ns >= STEADY_NS
-        self._failures = 1 if steady else self._failures + 1
+        self._failures = 1 if now - self._begun_ns >= STEADY_NS else self._failures + 1
         if (verdict := self._stays_down(code)) is not None:
             return verdict
         if self._failures >= FAILURES:
@@ -87,13 +84,17 @@ class Restarts:
             if not self._latches:
                 return Verdict(None, "stays down: the body is real, with `latch: false`", _AGAIN)
             if self._restart == "never":
-                fix = f"{_AGAIN}; `restart: with-body` restarts it with its body"
-                return Verdict(None, "stays down: `restart: never`", fix)
+                return Verdict(
+                    None,
+                    "stays down: `restart: never`",
+                    f"{_AGAIN}; `restart: with-body` restarts it with its body",
+                )
         elif code == 0:
             return Verdict(None, fix=_AGAIN)
         elif self._restart != "on-failure":
-            fix = f"{_AGAIN}; `restart: on-failure` restarts a program that fails"
-            return Verdict(None, fix=fix)
+            return Verdict(
+                None, fix=f"{_AGAIN}; `restart: on-failure` restarts a program that fails"
+            )
         return None
 
 
@@ -138,7 +139,7 @@ class Child:
 
     What it prints comes line by line to `Observer.output`, which limits the rate of what it shows.
     A program that prints without end waits; the gateway does not. state; reason: of one that does
-    not run, why, and what comes next.
+    not run, why, and what comes next. body_is_up: asked before it starts again.
     """
 
     def __init__(
@@ -148,7 +149,6 @@ class Child:
         observer: Observer,
         body_is_up: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Create the process. body_is_up: asked before it starts again."""
         self.name = name
         self.state = ProgramState.RUNNING
         self.reason = ""
@@ -303,8 +303,7 @@ class Child:
             for line in lines[:LINES]:
                 self._line(line)
             if len(lines) > LINES:
-                text = f"... {len(lines) - LINES} more lines not shown"
-                self._observer.output(self.name, text)
+                self._observer.output(self.name, f"... {len(lines) - LINES} more lines not shown")
             while len(rest) > LINE_BYTES:
                 self._line(rest[:LINE_BYTES])
                 rest = rest[LINE_BYTES:]

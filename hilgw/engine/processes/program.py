@@ -110,7 +110,6 @@ class ProgramMock:
         notify: Callable[[str, str], object],
         show: Callable[[str, str], object],
     ) -> None:
-        """Start the program. wake: has the host take what came. Raises ConfigError."""
         _check(self._command, self._folder, self.name)
         self._scheduler, self._wake, self._notify, self._show = scheduler, wake, notify, show
         self._start()
@@ -153,12 +152,10 @@ class ProgramMock:
             self._keep(child.stop())
 
     def freeze(self, frozen: bool) -> None:
-        """Halt the program, or let it go on."""
         if self._child is not None:
             self._child.freeze(frozen)
 
     async def finish(self) -> None:
-        """End the program for good; return when it has."""
         self._ended = True
         self.switch_off()
         if self._tasks:
@@ -208,8 +205,11 @@ class ProgramMock:
             except PortError as error:
                 if self._scheduler.now() >= named_ns:
                     named_ns = math.inf  # once
-                    text = f"line {self._line} is not open yet: {error.what}"
-                    self._notify(self.name, f"{text}; `program` is {shlex.join(self._command)}")
+                    self._notify(
+                        self.name,
+                        f"line {self._line} is not open yet: {error.what}; "
+                        f"`program` is {shlex.join(self._command)}",
+                    )
             await asyncio.sleep(OPEN_POLL_S)
 
     async def _open(self) -> Transport:
@@ -220,8 +220,11 @@ class ProgramMock:
             return await connect_local(str(self._folder / rest))
         if self._line == "pty" and not self._printed:
             raise PortError("it has printed no /dev/pts/N", reason=PortError.ABSENT)
-        path = self._printed or str(self._folder / self._line)
-        return await open_serial(path, LineSettings(self.baud_rate), self._scheduler)
+        return await open_serial(
+            self._printed or str(self._folder / self._line),
+            LineSettings(self.baud_rate),
+            self._scheduler,
+        )
 
     def _joined(self, transport: Transport) -> None:
         if self._child is None:
@@ -298,8 +301,11 @@ def _check(command: list[str], folder: Path, where: str) -> None:
     for word in command[1:] if name in EMULATED else ():
         target = elf_target(folder / word.rpartition("=")[2])
         if target and not target.startswith(needed := EMULATED[emulated[-1]]):
-            text = f"{word} is for {target}, not for {' '.join(emulated)}"
-            raise ConfigError(text, where=where, fix=f"compile it for {needed}")
+            raise ConfigError(
+                f"{word} is for {target}, not for {' '.join(emulated)}",
+                where=where,
+                fix=f"compile it for {needed}",
+            )
 
 
 def elf_target(file: Path) -> str:

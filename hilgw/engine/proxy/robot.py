@@ -35,7 +35,6 @@ class ProxyReceiverPort(ReceiverPort):
     _held = 0
 
     def deliver(self, copy: Copy) -> None:
-        """Take one copy of the medium."""
         reason = PacketRefused.DISABLED if self.hold is None else self.hold(copy)
         if reason is not None:
             self._statistics.refuse(reason, "not taken by the receiver")
@@ -56,11 +55,9 @@ class ProxyReceiverPort(ReceiverPort):
     def lost(self, copies: Sequence[Copy]) -> None:
         """Count these copies, which waited for a Receiver whose controller is gone, as lost."""
         self._held -= len(copies)
-        text = "its controller is gone"
-        self._statistics.refuse(PacketRefused.DISABLED, text, len(copies))
+        self._statistics.refuse(PacketRefused.DISABLED, "its controller is gone", len(copies))
 
     def close(self) -> None:
-        """Expire the copies that were not delivered: the gateway ends."""
         held, self._held = self._held, 0
         self._statistics.expire(held)
         super().close()

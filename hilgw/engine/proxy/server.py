@@ -6,7 +6,6 @@ And for each robot the controller's place in Webots, with the connection behind 
 import asyncio
 from collections.abc import Callable, Sequence
 
-from hilgw.controllers.base import ProxySession
 from hilgw.engine.control_loop.servers.webots_handshake import Handshake, WaitingLine
 from hilgw.engine.control_loop.servers.webots_server import WebotsServer
 from hilgw.engine.lines import Lines
@@ -68,7 +67,7 @@ class ProxyConnection:
         self.robot.begin(self.session)
         webots.on_drained = controller.resume_reading
         controller.on_drained = webots.resume_reading
-        controller.start(self.from_controller, self.controller_lost)
+        controller.start(self.from_controller, self.end)
         webots.start(self._from_webots, lambda error: self.quit(PeerError(f"Webots: {error.what}")))
         self.from_controller(request)
         if early:
@@ -82,7 +81,10 @@ class ProxyConnection:
         if self.ended.done():
             return
         if self._quitting is not None:
-            self._answer_last(session, data, self._quitting)
+            if answers := session.answer_last(data):
+                self._to_controller(answers)
+            if session.left:
+                self.end(self._quitting)
             return
         try:
             passed, events = session.from_controller(data)
@@ -123,19 +125,12 @@ class ProxyConnection:
         try:
             self._controller.write(data)
         except PortError as error:
-            self._end(error)
+            self.end(error)
             return
         if self._controller.pending > PAUSE_BYTES:
             self._webots.pause_reading()
 
     # --- the end ------------------------------------------------------------------------------
-
-    def controller_lost(self, error: HilgwError) -> None:
-        """End the connection that the controller has closed.
-
-        What it has sent before reaches Webots.
-        """
-        self._end(error)
 
     def quit(self, error: HilgwError) -> None:
         """End the controller in order.
@@ -146,7 +141,7 @@ class ProxyConnection:
         if self._quitting is not None or self.ended.done():
             return
         if session.left:
-            self._end(error)
+            self.end(error)
             return
         self._quitting = error
         self._close(self._webots)
@@ -154,16 +149,10 @@ class ProxyConnection:
         self._controller.resume_reading()
         self.robot.end(session)
         self._to_controller(session.cut())
-        self._loop.call_later(LAST_REQUEST_S, self._end, error)
+        self._loop.call_later(LAST_REQUEST_S, self.end, error)
 
-    def _answer_last(self, session: ProxySession, data: bytes, reason: HilgwError) -> None:
-        answers = session.answer_last(data)
-        if answers:
-            self._to_controller(answers)
-        if session.left:
-            self._end(reason)
-
-    def _end(self, error: HilgwError) -> None:
+    def end(self, error: HilgwError) -> None:
+        """End the connection; what the controller has sent before reaches Webots."""
         if self.ended.done():
             return
         self.ended.set_result(None)
@@ -236,7 +225,7 @@ class ProxyServer(ObservedPort):
         if open_ones:
             await asyncio.wait([each.ended for each in open_ones], timeout=STOP_S)
         for connection in open_ones:
-            connection.controller_lost(PeerError("the gateway ends"))
+            connection.end(PeerError("the gateway ends"))
 
     # --- controllers that come ------------------------------------------------------------------
 
@@ -252,8 +241,11 @@ class ProxyServer(ObservedPort):
         connection = ProxyConnection(stream, webots, robot, self._ended)
         self._connections.add(connection)
         self.ups += 1
-        there = f"Webots on {webots.name.removeprefix('socket://')}"
-        self._enter(State.UP, f"{robot.world_name} from {handshake.peer}, {there}")
+        self._enter(
+            State.UP,
+            f"{robot.world_name} from {handshake.peer}, "
+            f"Webots on {webots.name.removeprefix('socket://')}",
+        )
         connection.start(request, early)
 
     def _refuse(self, peer: str, text: str) -> None:
@@ -327,7 +319,6 @@ class ProxyPlace:
         self._loop.call_later(FLUSH_S, stream.close)
 
     def turned_away(self, peer: str, reason: RequestRefused, text: str) -> None:
-        """Report a refused controller, as of a `Place`."""
         self._on_refused(peer, text)
 
     def all_left(self) -> None:

@@ -184,11 +184,10 @@ def given_by(command: Command) -> dict[str, Any]:
     """Return the settings of a command by name, as Webots spells them."""
     if isinstance(command, MotorCommand):
         return {str(command.field): wire.number(command.value)}
-    values = {each.name: getattr(command, each.name) for each in fields(command)}
     return {
-        name: wire.number(value)
-        for name, value in values.items()
-        if name not in ("index", "velocity_set", "is_stale")
+        each.name: wire.number(getattr(command, each.name))
+        for each in fields(command)
+        if each.name not in ("index", "velocity_set", "is_stale")
     }
 
 

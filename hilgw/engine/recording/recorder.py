@@ -59,7 +59,8 @@ class RecordingProcess:
     """The process of one recording, and what waits for it.
 
     clock: of real time. waits: the caller is delayed, and nothing lost, where the process is slow.
-    on_report: called in the event loop, with each report of the process.
+    on_report: called in the event loop, with each report of the process. HilgwError when the file
+    cannot be made, or the process cannot start.
     """
 
     def __init__(
@@ -71,7 +72,6 @@ class RecordingProcess:
         waits: bool = False,
         command: tuple[str, ...] = COMMAND,
     ) -> None:
-        """Make the file and start the process. HilgwError when that is not possible."""
         self._written = Report(settings.path, 0, 0, "")
         self._lost, self._error = 0, ""  # what the process never got, and why
         self._clock, self._waits, self._on_report = clock, waits, on_report
@@ -86,8 +86,11 @@ class RecordingProcess:
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError as error:
-            fix = "a recording replaces no file: name another"
-            raise HilgwError("exists already", where=str(path), fix=fix) from error
+            raise HilgwError(
+                "exists already",
+                where=str(path),
+                fix="a recording replaces no file: name another",
+            ) from error
         except OSError as error:
             raise HilgwError(f"cannot be made: {error.strerror}", where=str(path)) from error
         try:
@@ -294,8 +297,9 @@ class Recorder(PlainEvents):
         self._held: dict[str, PoseEvent] = {}  # the newest ones, before that time
         self.poses_left_out = self._reported_left_out = 0
         self._clock = clock = gateway.real_timer
-        waits = gateway.timer is not clock
-        self.process = RecordingProcess(settings, clock, on_report, waits=waits)
+        self.process = RecordingProcess(
+            settings, clock, on_report, waits=gateway.timer is not clock
+        )
         super().__init__(gateway, self.process.put, self.process.add)
         self._gathered = self.process.gathered
         self._tick: Handle | None = None

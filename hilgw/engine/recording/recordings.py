@@ -81,8 +81,9 @@ class Recordings:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            text = f"cannot be made: {error.strerror}"
-            raise HilgwError(text, where=str(self._folder)) from error
+            raise HilgwError(
+                f"cannot be made: {error.strerror}", where=str(self._folder)
+            ) from error
         path = self._folder.absolute() / (name if name.endswith(SUFFIX) else name + SUFFIX)
         self.begin(name.removesuffix(SUFFIX), path)
         return Recorded(str(path))
@@ -98,8 +99,9 @@ class Recordings:
             raise HilgwError(f"{MOST} recordings are running", fix="end one first")
         gateway = self._gateway
         epoch_ns = time.time_ns() - gateway.timer.now()
-        parts = list(gateway.supervisors)
-        settings = Settings(str(path), self._head(), parts, epoch_ns, **self._limits)
+        settings = Settings(
+            str(path), self._head(), list(gateway.supervisors), epoch_ns, **self._limits
+        )
 
         error = notice = ""
 
@@ -122,8 +124,9 @@ class Recordings:
         """
         recorder = self._recorders.pop(name.removesuffix(SUFFIX), None)
         if recorder is None:
-            text = f"no recording {quoted(name)} is running"
-            raise HilgwError(text, fix=suggest(name, self._recorders))
+            raise HilgwError(
+                f"no recording {quoted(name)} is running", fix=suggest(name, self._recorders)
+            )
         recorder.end()
         task = asyncio.get_running_loop().create_task(self._finish(recorder))
         self._ending.add(task)
@@ -149,5 +152,4 @@ class Recordings:
 
 def _report(recorder: Recorder) -> Recorded:
     report = recorder.process.report()
-    counts = report.written, report.lost, report.error, recorder.poses_left_out
-    return Recorded(report.file, *counts)
+    return Recorded(report.file, report.written, report.lost, report.error, recorder.poses_left_out)

@@ -100,8 +100,7 @@ class MetricsServer:
             return (HTTPStatus.TOO_MANY_REQUESTS if many else HTTPStatus.UNAUTHORIZED), iter(())
         if found[2] != b"/metrics":
             return HTTPStatus.NOT_FOUND, iter(())
-        is_read = found[1] == b"GET"
-        if not is_read:
+        if found[1] != b"GET":
             return HTTPStatus.METHOD_NOT_ALLOWED, iter(())
         return HTTPStatus.OK, self._texts()
 

@@ -166,11 +166,10 @@ class ControlLoopStatistics:
 
     The latency is that from sensor in to motor out: from the last values before a command until
     that command is written. lateness: of the steps that ended late. past_sensors, past_motors: what
-    was the last before the body was lost.
+    was the last before the body was lost. of: another one that has the same devices.
     """
 
     def __init__(self, of: "ControlLoopStatistics | None" = None) -> None:
-        """Create the statistics of one control loop. of: another one that has the same devices."""
         self.counts: Counter[str] = Counter(
             values_in=0, values_superseded=0, commands_in=0, commands_out=0
         )

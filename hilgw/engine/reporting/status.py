@@ -99,16 +99,18 @@ def _ports(gateway: Gateway) -> Parts:
     """Yield the status of each port. down: it is not up, and the gateway needs it."""
     now, counts, needed = gateway.timer.now(), gateway.counters(), gateway.required()
     for name, port in list(gateway.supervisors.items()):
-        state = {
-            "state": port.state.value,
-            "reason": port.reason,
-            "identity": port.identity,
-            "port": port.where,
-            "down": port in needed and (not port.ready or port.state is State.FAILED),
-            "last_byte_s": port.passed.age_s(now),
-            **gateway.history.of(name, counts[name]),
-        }
-        yield name, state
+        yield (
+            name,
+            {
+                "state": port.state.value,
+                "reason": port.reason,
+                "identity": port.identity,
+                "port": port.where,
+                "down": port in needed and (not port.ready or port.state is State.FAILED),
+                "last_byte_s": port.passed.age_s(now),
+                **gateway.history.of(name, counts[name]),
+            },
+        )
 
 
 def _scene(gateway: Gateway) -> dict[str, Any]:

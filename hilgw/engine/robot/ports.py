@@ -90,8 +90,7 @@ class EmitterPort:
             while emitter.next_departure() == due and (leaving := emitter.depart(due)) is not None:
                 self._count.depart()
                 self.latency.add(now - leaving.offered_ns)
-                packet = self._packet(leaving.data, leaving.channel, range, due)
-                self._transmit(packet, self.mount)
+                self._transmit(self._packet(leaving.data, leaving.channel, range, due), self.mount)
                 if not stepped:
                     range = emitter.reach(due)
         finally:
@@ -162,8 +161,7 @@ class ReceiverPort:
         self.name = f"{mount.object}.{name}"
         self.receiver = receiver
         self._schedule = schedule
-        count = medium.ledger.station(self.name, self.queued)
-        self._count = count
+        self._count = count = medium.ledger.station(self.name, self.queued)
         self._owner = mount.object
         self._statistics = StationStatistics(self.name, count, observer)
         self.latency = self._statistics.latency
@@ -324,12 +322,12 @@ class Robot:
 
     def start(self) -> None:
         if self.session is not None:
-            self._act(self.session.start(self._scheduler.now(), self.receivers))
+            self._act(self.session, self.session.start(self._scheduler.now(), self.receivers))
 
     def readable(self, receiver: ReceiverPort) -> None:
         """Pass the packets of this Receiver on, which have become readable."""
         if self.session is not None:
-            self._act(self.session.readable(receiver.device, self._scheduler.now()))
+            self._act(self.session, self.session.readable(receiver.device, self._scheduler.now()))
             return
         while (copy := receiver.next_packet()) is not None:
             if self.on_packet is not None:
@@ -345,9 +343,7 @@ class Robot:
         for receiver in self.receivers.values():
             receiver.close()
 
-    def _act(self, actions: list[Action]) -> None:
-        session = self.session
-        assert session is not None
+    def _act(self, session: ControllerSession, actions: list[Action]) -> None:
         for action in actions:
             match action:
                 case Send(device, data):
@@ -361,4 +357,4 @@ class Robot:
 
     def _wake(self, due: int) -> None:
         assert self.session is not None
-        self._act(self.session.expire(self._scheduler.now()))
+        self._act(self.session, self.session.expire(self._scheduler.now()))

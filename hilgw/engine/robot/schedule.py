@@ -37,7 +37,11 @@ class Entry:
 
 
 class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
-    """The schedule of all devices of one gateway."""
+    """The schedule of all devices of one gateway.
+
+    advance(end): sets simulated time to `end` at once, where nothing else is due by then; returns
+    whether it did.
+    """
 
     def __init__(
         self,
@@ -45,11 +49,6 @@ class Schedule(LazyHeap[tuple[int, tuple[int, int], int, Entry]]):
         steps: StepClock,
         advance: Callable[[int], bool] = lambda end: False,
     ) -> None:
-        """Create the schedule without entries.
-
-        advance(end): sets simulated time to `end` at once, where nothing else is due by then;
-        returns whether it did.
-        """
         super().__init__(lambda entry: entry[2] != entry[3].number)
         self.steps = steps
         self.now = scheduler.now

@@ -97,8 +97,7 @@ class PacedLoop(SimulatedLoop, _ServingLoop):
         self.speed = speed
         self.holds = Holds()
         clock = SimulatedClock()
-        pace = Factor(speed) if isinstance(speed, float | int) else self.holds
-        jumps = Jumps(clock, pace)
+        jumps = Jumps(clock, Factor(speed) if isinstance(speed, float | int) else self.holds)
         jumps.on_fault = self._report_jump
         selector = _Selector(jumps)
         self.advance = selector.advance
@@ -111,8 +110,7 @@ class PacedLoop(SimulatedLoop, _ServingLoop):
         super().close()
 
     def _report_jump(self, error: Exception) -> None:
-        message = "a timer callback failed"
-        self.call_exception_handler({"message": message, "exception": error})
+        self.call_exception_handler({"message": "a timer callback failed", "exception": error})
 
 
 class _LoopTime:
@@ -149,9 +147,8 @@ def real_time(loop: asyncio.AbstractEventLoop) -> float:
 
 async def sleep_in_real_time(delay_s: float) -> None:
     """Sleep in real time, also where the loop's time is simulated."""
-    loop = asyncio.get_running_loop()
     over = asyncio.Event()
-    deadline = call_in_real_time(loop, delay_s, over.set)
+    deadline = call_in_real_time(asyncio.get_running_loop(), delay_s, over.set)
     try:
         await over.wait()
     finally:

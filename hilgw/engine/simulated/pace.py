@@ -124,18 +124,14 @@ class Factor:
 class Hold:
     """A holder of the `Holds`: simulated time stands still from begin() to release().
 
-    Both may be repeated. deadline_ns: in real time, of the hold that began last; 0: none.
+    Both may be repeated. holder: its name, for the user. longest_ns: how long at most, in real
+    time, this many times as the holds have patience; 0: until it is released. deadline_ns: in real
+    time, of the hold that began last; 0: none.
     """
 
     __slots__ = ("_holds", "deadline_ns", "holder", "longest_ns")
 
     def __init__(self, holds: "Holds", holder: str, longest_ns: int = 0) -> None:
-        """Create a hold that has not begun.
-
-        holder: its name, for the user. longest_ns: how long at most, in real time, this many
-        times as
-        the holds have patience; 0: until it is released.
-        """
         self._holds = holds
         self.holder = holder
         self.longest_ns = longest_ns * holds.patience
@@ -210,8 +206,9 @@ class Holds:
             return
         over = [each for each in self.held if each.deadline_ns and each.deadline_ns <= real_ns]
         self.held.difference_update(over)
-        deadlines = [each.deadline_ns for each in self.held if each.deadline_ns]
-        self.first_ns = min(deadlines, default=None)
+        self.first_ns = min(
+            (each.deadline_ns for each in self.held if each.deadline_ns), default=None
+        )
         for hold in over:
             self.on_expired(hold)
 

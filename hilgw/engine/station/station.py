@@ -418,7 +418,6 @@ class TransmitQueue:
         self.bytes = 0
 
     def __len__(self) -> int:
-        """Return how many copies are accepted and neither delivered nor refused."""
         return len(self.waiting) + len(self.outstanding) + len(self.on_wire)
 
     def add(self, copy: Copy) -> bool:

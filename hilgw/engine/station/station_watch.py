@@ -119,8 +119,7 @@ class StationWatches:
         self._observer = observer
         self._stations: dict[
             str, tuple[StationWatch, Callable[[], StationTraffic], Callable[[], bool]]
-        ]
-        self._stations = {}
+        ] = {}
         self._wakeup = Wakeup(scheduler, lambda _: self._look())
 
     def add(

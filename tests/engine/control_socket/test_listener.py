@@ -16,9 +16,17 @@ import pytest
 from hilgw.client.connection import line_of
 from hilgw.client.control_paths import is_live
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.control_socket.control_server import IDLE_S, MAX_CLIENTS, ControlServer
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.control_socket.listener import BACKLOG, ControlListener
-from hilgw.engine.control_socket.look_server import COMPARED, MAX_STOPS, STOP_S, LookServer, Watched
+from hilgw.engine.control_socket.look_server import (
+    COMPARED,
+    IDLE_S,
+    MAX_CLIENTS,
+    MAX_STOPS,
+    STOP_S,
+    LookServer,
+    Watched,
+)
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.observer import Observers
 from hilgw.engine.reporting.parts import TOGETHER
