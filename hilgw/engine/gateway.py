@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from hilgw.adapters.base import RemoteAnswer
 from hilgw.control.safety_settings import DEFAULT_GUARDIAN_MS
-from hilgw.devices.kinds import Device
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.guardian import START_NS
 from hilgw.engine.event_loop.scheduler import Timer
@@ -87,6 +86,7 @@ class Gateway:
         self.control_loops = ControlLoops(
             timer, simulated=isinstance(timer, SimulatedClock), guardian_ms=guardian_ms
         )
+        self.device_of = self.control_loops.device_of
         self.robots: dict[str, Robot] = {}
         self.stations: dict[str, Station] = {}
         self._taps_stations = False
@@ -377,10 +377,6 @@ class Gateway:
         yield from (COMMAND_SOURCE, "mocap", "estop")
         if self.federation is not None:
             yield from self.federation.parts()
-
-    def device_of(self, robot: str, name: str) -> Device | None:
-        """Return the device of this robot, as `ControlLoops.device_of` does."""
-        return self.control_loops.device_of(robot, name)
 
     def pose_of(self, name: str) -> Pose | None:
         """Return the pose of an object; None: it is unknown.

@@ -147,20 +147,18 @@ class Lines:
 
     def _observed(self, name: str) -> Follower:
         now, waiting, report = self._now, self._waiting, self._report
-        loop, (inbound, outbound) = asyncio.get_running_loop(), Direction
+        loop = asyncio.get_running_loop()
         call_soon = loop.call_after_round if isinstance(loop, Expecting) else loop.call_soon
 
-        def sent(data: bytes) -> None:
-            if not waiting:
-                call_soon(report)
-            waiting.append(LineEvent(name, outbound, data, now()))
+        def handler(direction: Direction) -> BytesHandler:
+            def handle(data: bytes) -> None:
+                if not waiting:
+                    call_soon(report)
+                waiting.append(LineEvent(name, direction, data, now()))
 
-        def received(data: bytes) -> None:
-            if not waiting:
-                call_soon(report)
-            waiting.append(LineEvent(name, inbound, data, now()))
+            return handle
 
-        return sent, received
+        return handler(Direction.SENT), handler(Direction.RECEIVED)
 
     def _report(self) -> None:
         """Report what has waited since the last turn.

@@ -137,7 +137,6 @@ class ObservedPort(PortListener, ABC):
 
     @property
     def advice(self) -> str:
-        """Advice to a user who misses a peer on it."""
         return f"connect or reset the one on {self.where}"
 
     @abstractmethod
@@ -263,7 +262,6 @@ class Supervisor(AttachedPort):
 
     @property
     def ready(self) -> bool:
-        """True if the port is up."""
         return self.state is State.UP
 
     async def run(

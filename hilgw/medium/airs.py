@@ -14,7 +14,7 @@ The sender is identified by, strongest first:
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
 
@@ -99,10 +99,10 @@ class _Log:
             del self._by_key[oldest.key]
 
 
-@dataclass(slots=True, eq=False)
 class _Air:
-    addresses: dict[str, frozenset[str]] = field(default_factory=dict)
-    received: _Log = field(default_factory=_Log)
+    def __init__(self) -> None:
+        self.addresses: dict[str, frozenset[str]] = {}
+        self.received = _Log()
 
 
 class Airs:

@@ -80,7 +80,6 @@ class EmergencySwitch:
             self._thread = None
 
     def demand_released(self) -> None:
-        """Raise SafetyError while the switch is pressed."""
         if self.pressed:
             text = f"not armed: the emergency-stop switch is pressed: {self.cause}"
             raise SafetyError(text, where=NAME, fix="release it, then arm")

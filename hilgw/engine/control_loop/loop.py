@@ -89,9 +89,9 @@ class ControlLoop(PeerListener):
     controller stays. As a shadow the second one gets the same commands, and is compared.
 
     devices: those that the configuration lists, by name. forwarder: of packets between the body's
-    radios and the medium. packets: takes those of the gateway's own Receivers. steps: of a
-    controller that is stepped. presence: whether a controller runs. modes: which body the
-    controller moves.
+    radios and the medium. safeties: of all bodies. packets: takes those of the gateway's own
+    Receivers. steps: of a controller that is stepped. presence: whether a controller runs. modes:
+    which body the controller moves.
     """
 
     def __init__(
@@ -110,6 +110,7 @@ class ControlLoop(PeerListener):
         self._radios = radios
         self._forwarder = forwarder = forwarder or Forwarder({}, Forwarding())
         self._bodies = bodies = BodyEnds(context, body, remote, controller, self)
+        self.safeties = bodies.safeties
         self.presence = Presence(context, controller)
         self.steps = steps = steps_of(context, controller, bodies)
         self._registration = registration = Registration(
@@ -130,13 +131,7 @@ class ControlLoop(PeerListener):
         return self._bodies.safety
 
     @property
-    def safeties(self) -> list[Safety]:
-        """The safeties of all bodies."""
-        return self._bodies.safeties
-
-    @property
     def is_complete(self) -> bool:
-        """True if all devices are known: a controller may learn of them once only."""
         return self._registration.is_complete
 
     # --- start and end ------------------------------------------------------------------------

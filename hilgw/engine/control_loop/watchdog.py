@@ -134,13 +134,11 @@ class EmergencyStop:
             if self._fd < 0 or not self._stop_bytes:
                 return
             self.triggered += 1
-            try:
+            with suppress(OSError):  # the connection is gone, and the robot stops by itself
                 if os.isatty(self._fd):
                     self._stop_on_line()
                 else:
                     self._stop_on_stream()
-            except OSError:
-                pass  # the connection is gone, and the robot stops by itself
 
     def _stop_on_stream(self) -> None:
         """Write the stop, or close the connection where half a message waits in the event loop."""

@@ -11,6 +11,7 @@ import socket
 import stat
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from hilgw.errors import ConfigError, HilgwError, printable, quoted
@@ -83,10 +84,9 @@ class ControlListener:
     def _listen_at_path(self) -> socket.socket:
         if self._group is not None and self.path.parent.parent == messages.SERVICES:
             open_to(self.path.parent, self._group)
-        try:
+        with suppress(FileExistsError):
             return self._listen()
-        except FileExistsError:
-            remove_dead([self.path])
+        remove_dead([self.path])
         try:
             return self._listen()
         except FileExistsError:
@@ -104,10 +104,8 @@ class ControlListener:
         for number in range(1, NAMES):
             more = f"-{number}" if number > 1 else ""
             self.path = folder / f"{os.getpid()}{more}{self._suffix}"
-            try:
+            with suppress(FileExistsError):
                 return self._listen()
-            except FileExistsError:
-                continue
         raise HilgwError("too many control sockets", where=str(folder), fix="remove some")
 
     def _listen(self) -> socket.socket:
@@ -216,10 +214,8 @@ def control_folder() -> Path:
     """
     user = os.getuid()
     for folder in folders(user, os.environ, Path.stat, Path.glob):
-        try:
+        with suppress(OSError):  # another user's, perhaps: its status decides
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            pass  # another user's, perhaps: its status decides
         if is_private(folder, user, Path.lstat):
             return folder
     shared = shared_folder(user)

@@ -125,7 +125,6 @@ class Timer(Deadlines):
         self.now: Callable[[], int] = time.monotonic_ns
 
     def close(self) -> None:
-        """Cancel all deadlines and close the descriptor."""
         if not self._closed:
             super().close()
             self._alarm.close()

@@ -96,10 +96,10 @@ class EmitterPort:
         finally:
             self._departure.set(emitter.next_departure())
 
-    def discard(self) -> None:
+    def discard(self, reason: ExpiredReason = ExpiredReason.BODY_GONE) -> None:
         """Expire the packets that were to leave: they are void."""
         self._departure.set(None)
-        self._count.expire(self.emitter.expire_all(), ExpiredReason.BODY_GONE)
+        self._count.expire(self.emitter.expire_all(), reason)
 
     def pass_on(self, data: bytes, channel: int, range: float) -> RejectedReason | None:
         """Put a packet that left the Emitter's queue in Webots' library on the medium at once.
@@ -134,8 +134,7 @@ class EmitterPort:
 
     def close(self) -> None:
         """Expire the queued packets: the gateway ends."""
-        self._departure.set(None)
-        self._count.expire(self.emitter.expire_all(), ExpiredReason.STOPPED)
+        self.discard(ExpiredReason.STOPPED)
 
 
 class ReceiverPort:
@@ -188,12 +187,10 @@ class ReceiverPort:
         return self.receiver.queued
 
     def queue_length(self) -> int:
-        """Return how many packets can be read."""
         self._schedule.catch_up()
         return self.receiver.getQueueLength()
 
     def head(self) -> Copy | None:
-        """Return the packet that `next_packet` would take; None when there is none."""
         self._schedule.catch_up()
         return self.receiver.head
 

@@ -84,7 +84,6 @@ class ControllerPort(AttachedPort, ABC):
             asyncio.get_running_loop().call_soon(self._lost, stream, error)
 
     def disconnect(self, error: HilgwError) -> bool:
-        """Stop the motors and close the connection at once."""
         self._drop(error)
         return True
 
