@@ -81,8 +81,11 @@ class EmergencySwitch:
 
     def demand_released(self) -> None:
         if self.pressed:
-            text = f"not armed: the emergency-stop switch is pressed: {self.cause}"
-            raise SafetyError(text, where=NAME, fix="release it, then arm")
+            raise SafetyError(
+                f"not armed: the emergency-stop switch is pressed: {self.cause}",
+                where=NAME,
+                fix="release it, then arm",
+            )
 
     def judge(self, closed: bool, cause: str) -> None:
         """Disarm all robots when the switch was pressed, or could not be read for this cause.
