@@ -110,9 +110,6 @@ class Radios:
         )
         self._name: dict[int, str] = {}  # by the index of the device
 
-    def __len__(self) -> int:
-        return len(self._kinds)
-
     def adopt(self, device: Device) -> None:
         """Give a radio with the name and kind of this device the device's index."""
         if self._kinds.get(device.name) == device.kind:
