@@ -274,11 +274,11 @@ class Obstacles:
                 self._views.clear()
             view = self._views[a, reach] = _View(a, reach, self._axes, self._all)
         distance = math.dist(a, b)
-        for nearest, obstacle in view.towards(b):
+        for nearest, obstacle, pose in view.towards(b):
             if nearest > distance:
                 return False
             own = obstacle.owner is not None and obstacle.owner in owners
-            if not own and _hit(obstacle, a, b):
+            if not own and _hit(obstacle, pose, a, b):
                 return True
         return False
 
@@ -291,45 +291,41 @@ class _View:
     ) -> None:
         self._axes = axes
         self._origin = origin
-        self._sectors: dict[int, list[tuple[float, Obstacle]]] = {}
+        self._sectors: dict[int, list[tuple[float, Obstacle, Pose]]] = {}
         in_reach = []
         for obstacle in obstacles:
             if obstacle.pose is not None:
                 nearest = math.dist(origin, obstacle.pose.position) - obstacle.radius
                 if nearest <= reach:
-                    in_reach.append((nearest, obstacle))
+                    in_reach.append((nearest, obstacle, obstacle.pose))
         in_reach.sort(key=lambda each: each[0])
         for each in in_reach:
-            for sector in self._hidden_by(each[1]):
+            for sector in self._hidden_by(each[2].position, each[1].radius):
                 self._sectors.setdefault(sector, []).append(each)
 
-    def towards(self, point: Vector) -> Sequence[tuple[float, Obstacle]]:
+    def towards(self, point: Vector) -> Sequence[tuple[float, Obstacle, Pose]]:
         u, v = self._axes
         angle = math.atan2(point[v] - self._origin[v], point[u] - self._origin[u])
         return self._sectors.get(math.floor(angle * _SECTORS_PER_RAD) % _SECTORS, ())
 
-    def _hidden_by(self, obstacle: Obstacle) -> Iterable[int]:
+    def _hidden_by(self, centre: Vector, radius: float) -> Iterable[int]:
         """Return the sectors that the bounding sphere of an obstacle covers.
 
         All, above and below it.
         """
         u, v = self._axes
-        centre = obstacle.pose.position if obstacle.pose else self._origin
         along, across = centre[u] - self._origin[u], centre[v] - self._origin[v]
         level = math.hypot(along, across)
-        if level <= obstacle.radius:
+        if level <= radius:
             return range(_SECTORS)
         middle = math.atan2(across, along)
-        half = math.asin(obstacle.radius / level) + _MARGIN_RAD
+        half = math.asin(radius / level) + _MARGIN_RAD
         first = math.floor((middle - half) * _SECTORS_PER_RAD)
         last = math.floor((middle + half) * _SECTORS_PER_RAD)
         return (sector % _SECTORS for sector in range(first, last + 1))
 
 
-def _hit(obstacle: Obstacle, a: Vector, b: Vector) -> bool:
-    pose = obstacle.pose
-    if pose is None:
-        return False
+def _hit(obstacle: Obstacle, pose: Pose, a: Vector, b: Vector) -> bool:
     x, y, z = pose.position
     near = (a[0] - x, a[1] - y, a[2] - z)
     far = (b[0] - x, b[1] - y, b[2] - z)
