@@ -23,7 +23,6 @@ from hilgw.control.events import (
     Connected,
     Disconnected,
     FeedbackSwitch,
-    HardwareFault,
     MotorFeedback,
     Notice,
     ProtocolFailure,
@@ -196,42 +195,11 @@ def test_torque_control_and_gains_are_refused() -> None:
     assert isinstance(refused, RefusedRequest) and refused.reason == "not_settable"
 
 
-@pytest.mark.parametrize("wait_ms", [0, 1, 3, 7, 12, 20, 40, 100])
-@pytest.mark.parametrize("before", ["velocity", "position"])
-def test_a_stop_at_any_moment_of_a_change_of_mode(wait_ms: int, before: str) -> None:
-    line = up()
-    line.command(LEFT, "acceleration", -1.0)
-    line.settings(LEFT, 1.5 if before == "position" else math.inf, 0.5, -1.0, 1.4)
-    line.run(200)
-    assert line.mock.servos[1].moves
-    line.command(LEFT, *(("position", 1.0) if before == "velocity" else ("velocity", 2.0)))
-    line.run(wait_ms)
-    plan = line.session.stop(StopReason.SILENCE, line.now)
-    assert len(plan.commands) == 1
-    line.handle(plan.events)
-    line.run(150)
-    assert not line.mock.servos[1].moves
-    line.run(500)
-    assert not line.mock.servos[1].moves and not line.found(Disconnected)
-    line.command(LEFT, "velocity", 1.0)
-    line.run(300)
-    assert line.mock.servos[1].moves
-
-
 def test_errors_in_the_configuration() -> None:
     two = {"a": ServoSettings(id=1, sensor="s"), "b": ServoSettings(id=1, sensor="s")}
     settings = DynamixelSettings(port="/dev/x", motors=two, limits={"c": MotorLimits()})
     paths = [error[0] for error in BODY.check(settings)]
     assert paths == ["motors.a.id", "motors.b.id", "motors", "limits.c"]
-
-
-def test_the_gateway_waits_for_the_repeated_stop() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 2.0)
-    line.handle(line.session.stop(StopReason.BODY, line.now).events)
-    assert not line.session.is_idle()
-    line.run(100)
-    assert line.session.is_idle() and not line.mock.servos[1].moves
 
 
 # --- servos of different series -------------------------------------------------------------------
@@ -310,44 +278,6 @@ def test_handshake(echo: str) -> None:
         assert not servo.torque and servo.table[98] == 10
     line.run(2_000)
     assert line.events == [] and line.session.counts["late_periods"] < 10
-
-
-def test_a_dead_gateway_is_stopped_by_the_servos_themselves() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 1.0)
-    line.run(100)
-    line.session.close()
-    line.run(150)
-    assert line.mock.servos[1].moves
-    line.run(100)
-    assert not line.mock.servos[1].moves
-
-
-def test_a_hardware_error_is_a_fault_with_its_name() -> None:
-    line = up()
-    line.mock.set("hardware_error", "4")
-    line.run(200)
-    assert HardwareFault(line.index(LEFT)) in line.found(HardwareFault)
-    texts = [event.text for event in line.found(Notice)]
-    assert f"'{LEFT}': hardware error: overheating" in texts
-    (refused,) = line.command(LEFT, "velocity", 1.0)
-    assert isinstance(refused, RefusedRequest)
-
-
-def test_a_silent_bus_is_gone_and_comes_back_at_rest() -> None:
-    line = up()
-    line.command(LEFT, "velocity", 1.0)
-    line.run(100)
-    assert line.mock.servos[1].moves
-    line.cut = True
-    line.run(500)
-    assert line.found(Disconnected) == [Disconnected("servo 1 is silent for 0.3 s")]
-    assert not line.mock.servos[1].moves and line.mock.servos[1].tripped  # by its own watchdog
-    line.handle(line.session.stop(StopReason.BODY, line.now).events)
-    line.cut = False
-    line.run(1_500)
-    assert len(line.found(Connected)) == 1
-    assert not any(servo.moves or servo.torque for servo in line.mock.servos.values())
 
 
 DRIVE_MODE = 10

@@ -207,20 +207,23 @@ def test_after_a_fault_in_a_change_of_mode_no_torque_comes_on(control: str, wait
     assert not line.found(Disconnected)
 
 
+@pytest.mark.parametrize("before", ["velocity", "position"])
 @pytest.mark.parametrize("wait_ms", [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 40])
-def test_a_stop_reaches_harsh_servos_at_any_moment(wait_ms: int) -> None:
+def test_a_stop_reaches_harsh_servos_at_any_moment(wait_ms: int, before: str) -> None:
     """What two write at once is lost there: a stop is written again when the bus is free."""
     line = harsh()
-    line.command(LEFT, "velocity", 2.0)
+    line.settings(LEFT, 1.5 if before == "position" else math.inf, 0.5, -1.0, 1.4)
     line.command(RIGHT, "velocity", 2.0)
     line.run(300)
-    line.command(LEFT, "position", 1.0)
+    line.command(LEFT, *(("position", 1.0) if before == "velocity" else ("velocity", 2.0)))
     line.run(wait_ms)
-    line.handle(line.session.stop(StopReason.HARDWARE, line.now).events)
-    line.run(60)
-    before = [servo.torque_on for servo in line.mock.servos.values()]
+    plan = line.session.stop(StopReason.HARDWARE, line.now)
+    assert len(plan.commands) == 2
+    line.handle(plan.events)
+    line.run(60 if before == "velocity" else 100)  # back to the last position
+    torque_on = [servo.torque_on for servo in line.mock.servos.values()]
     assert stands(line, 300)
-    assert [servo.torque_on for servo in line.mock.servos.values()] == before
+    assert [servo.torque_on for servo in line.mock.servos.values()] == torque_on
     assert not line.found(Disconnected)
 
 

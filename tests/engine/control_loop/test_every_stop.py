@@ -73,6 +73,8 @@ def test_each_cause_stops_each_kind_of_body_in_time_once(robot: OnMock, reason: 
     assert len(robot.loop.observer.stops) == 1
     assert robot.loop.safety.latched == (None if reason in ORDERLY else reason)
     assert not robot.loop.safety.moving
+    keeps_controller = reason in (StopReason.DISARMED, StopReason.ENDED)
+    assert (robot.loop.controller.transport is not None) is keeps_controller
 
 
 @pytest.mark.parametrize("on_line", [False, True])

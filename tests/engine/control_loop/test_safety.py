@@ -22,12 +22,11 @@ from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.watchdog import EmergencyStop, Watchdog
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.simulated.pace import SimulatedClock
-from hilgw.errors import PeerError
 from hilgw.testing.sim import Clock
 from hilgw.transports.serial import tty as serial_tty
-from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data, set_value
+from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data
 from tests.engine.control_loop.fakes import Connection, FakeLoop, SharedClock
-from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
+from tests.engine.control_loop.running import GO, RunningLoop, driving, robot_of
 from tests.transports.rig import descriptors
 
 
@@ -219,35 +218,6 @@ def test_a_real_body_that_comes_back_stays_disarmed(tmp_path: Path, moves: bool)
         controller.send(GO)
         robot_of(running).wait_for(GO)
         running.end()  # an orderly end latches nothing
-
-
-def test_a_real_robot_is_not_armed_before_it_is_up(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, body=REAL, away=True) as running:
-        with pytest.raises(PeerError, match="cab: not armed: its body is down; connect it"):
-            running.gateway.control_loops.arm("cab")
-        running.robot = running.accept()
-        running.until(lambda: running.log.saw("cab.body", State.UP))
-        assert not running.report()["armed"]
-        running.gateway.control_loops.arm("cab")
-        driving(running)
-        running.end()
-
-
-def test_disarming_stops_the_motors_and_keeps_the_controller(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        controller = driving(running)
-        running.gateway.control_loops.disarm("cab")
-        robot_of(running).wait_for(STOP)
-        controller.send(set_value(1, 9.0))
-        controller.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
-        running.gateway.control_loops.disarm("cab")
-        assert running.stops() == {"disarmed": 1}
-        assert running.report()["refused"] == {"disarmed": 1}
-        assert running.report()["latched"] is None
-        running.gateway.control_loops.arm("cab")
-        controller.send(GO)
-        robot_of(running).wait_for(GO)
-        assert robot_of(running).received == b""
 
 
 def test_a_latched_stop_is_still_latched_when_the_robot_is_disarmed() -> None:

@@ -165,6 +165,7 @@ def test_a_robot_with_other_devices_moves_nothing_that_was_meant_for_the_first()
     """A microcontroller goes on by the ids it has until it has read the new ones."""
     loop = on_lines()
     loop.controller.data_received(frame(GO))
+    assert loop.loop.report()["sensors"] == {"ds": 0.0}
     loop.body.detach()
     loop.run(200)
     other: Devices = ((DISTANCE, "eye"), (ROTATIONAL, "saw"), (ROTATIONAL, "left"))
@@ -177,6 +178,7 @@ def test_a_robot_with_other_devices_moves_nothing_that_was_meant_for_the_first()
     live(loop, 100)
     assert GO not in frames(loop.robot)
     live(loop, 200)
+    assert loop.loop.report()["sensors"] == {"eye": 0.0}  # those of the first are forgotten
     loop.controller.data_received(frame(set_value(2, 5.0)))
     assert frames(loop.robot)[-1] == set_value(2, 5.0)
 

@@ -25,9 +25,7 @@ from tests.e2e.control_loop_peers import (
     CAB,
     DEADLINE_S,
     DISTANCE,
-    LINEAR,
     ROTATIONAL,
-    Devices,
     Peer,
     registrations,
     sensor_data,
@@ -87,47 +85,6 @@ def test_each_end_of_a_controller_stops_the_motors_once(
         assert set_value(1, 9.0) not in robot_of(running).received
 
 
-def test_a_linear_motor_goes_to_its_default_or_holds(tmp_path: Path) -> None:
-    devices: Devices = (*CAB, (LINEAR, "lift"), (LINEAR, "gate"))
-    position = wire.value(wire.SENSOR_DATA, LINEAR, 4, 0.4)
-    with RunningLoop(tmp_path, body="default_position: {lift: 0.1}", devices=devices) as running:
-        controller = running.controller()
-        robot_of(running).send(position)
-        controller.wait_for(position)
-        orders = wire.value(wire.SET_VALUE, LINEAR, 3, 0.9) + wire.value(
-            wire.SET_VALUE, LINEAR, 4, 0.8
-        )
-        controller.send(orders)
-        robot_of(running).wait_for(orders)
-        controller.finish()
-        robot_of(running).wait_for(
-            STOP
-            + wire.value(wire.SET_VALUE, LINEAR, 3, 0.1)
-            + wire.value(wire.SET_VALUE, LINEAR, 4, 0.4)
-        )
-        motors = running.report()["motors"]
-    assert motors["lift"] == {"position": 0.1}
-    assert motors["gate"] == {"position": 0.4}
-
-
-TIMEOUT = "    safety: {command_timeout_s: 0.2}"
-
-
-def test_a_controller_that_commands_no_more_is_stopped_and_disconnected(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, TIMEOUT) as running:
-        controller = driving(running)
-        for _ in range(4):  # each command puts the end off
-            running.advance(0.15)
-            robot_of(running).send(sensor_data(0, 1.0))
-            controller.wait_for(sensor_data(0, 1.0))
-            controller.send(GO)
-            begin = robot_of(running).wait_for(GO)
-        assert stop_after(running, begin) == pytest.approx(0.2, abs=0.001)
-        controller.wait_for_end()
-        assert running.stops() == {"command_timeout": 1}
-        driving(running).finish()
-
-
 LATCH = "    safety: {latch: true}"
 
 
@@ -149,16 +106,6 @@ def test_a_latched_stop_lasts_until_it_is_armed(tmp_path: Path) -> None:
     assert "disconnected" in str(raised.value)
 
 
-def test_an_orderly_end_latches_nothing(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, LATCH) as running:
-        driving(running)
-        begin = running.clock.time
-        running.end()
-        assert stop_after(running, begin) == 0
-        robot_of(running).wait_for_end()
-        assert running.stops() == {"gateway_ended": 1}
-
-
 def test_a_body_that_goes_takes_its_controller_along(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         controller = driving(running)
@@ -176,21 +123,6 @@ def test_a_body_that_goes_takes_its_controller_along(tmp_path: Path) -> None:
         assert running.log.saw("cab.body", State.UP) == 2
 
 
-def test_a_robot_that_comes_back_with_other_devices_is_learnt_anew(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path) as running:
-        driving(running)
-        robot_of(running).finish()
-        running.devices = ((ROTATIONAL, "wheel"),)
-        robot = running.accept()
-        running.until(lambda: running.log.saw("cab.body", State.UP) == 2)
-        controller = running.controller()
-        assert controller.received == b""
-        controller.send(set_value(0, 2.0))
-        robot.wait_for(set_value(0, 2.0))
-        running.until(lambda: running.report()["motors"] == {"wheel": {"velocity": 2.0}})
-        assert running.report()["sensors"] == {}  # those of the first are forgotten
-
-
 def test_a_body_that_contradicts_itself_is_stopped_and_connected_anew(tmp_path: Path) -> None:
     with RunningLoop(tmp_path) as running:
         controller = driving(running)
@@ -201,9 +133,6 @@ def test_a_body_that_contradicts_itself_is_stopped_and_connected_anew(tmp_path: 
         running.accept()
         running.until(lambda: running.log.saw("cab.body", State.UP) == 2)
         assert running.stops() == {"body": 1}
-
-
-LATE = "    safety: {late_s: 0.5}"
 
 
 def test_while_the_loop_hangs_a_thread_stops_the_motors() -> None:
@@ -225,23 +154,6 @@ def test_while_the_loop_hangs_a_thread_stops_the_motors() -> None:
     assert loop.safety.stops == {"late": 1}
     assert loop.loop.report()["emergency_stops"] == 1
     assert set_value(1, 9.0) not in loop.robot.data()
-
-
-def test_commands_that_waited_while_the_gateway_slept_are_thrown_away(tmp_path: Path) -> None:
-    with RunningLoop(tmp_path, LATE) as running:
-        controller = running.controller()
-        running.hang(1.0)
-        for speed in range(1, 50):
-            controller.send(set_value(1, speed / 10))
-        late = running.knock()
-        late.send(GO)
-        controller.wait_for_end()
-        late.wait_for_end()
-        running.advance(0.2)
-        running.controller().send(set_value(2, 1.0))
-        robot_of(running).wait_for(set_value(2, 1.0))
-        assert robot_of(running).received == b""
-        assert running.report()["commands_out"] == 1
 
 
 def broken(*_: object) -> None:
