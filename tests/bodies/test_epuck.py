@@ -139,20 +139,6 @@ def test_another_device_is_refused(answer: bytes) -> None:
     assert b"\xbc" not in line.written  # no speeds in binary
 
 
-@given(st.lists(st.binary(max_size=80), max_size=20))
-def test_hostile_bytes_do_not_change_the_speeds(parts: list[bytes]) -> None:
-    line = up()
-    for name in ("ps0", "left wheel sensor", "accelerometer"):
-        line.enable(name)
-    line.command(LEFT, "velocity", 3.0)
-    for part in parts:
-        line.run(20)
-        line.handle(line.session.receive(part, line.now))
-    line.run(700)
-    moved = line.found(Disconnected)
-    assert line.mock.speeds == ((0, 0) if moved else (477, 0))
-
-
 def test_only_enabled_sensors_are_asked_for_in_one_request() -> None:
     line = up(sensors=GROUND)
     requests(line)

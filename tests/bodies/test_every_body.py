@@ -238,10 +238,11 @@ SILENT = {
         "no answer: is the robot switched on, with sercom, and baudRate its own?",
         "no answer to V, only other bytes: is baudRate the robot's own?",
     },
+    THIRD: {"no answer to 'B': is the Khepera III switched on, and baudRate its own?"},
 }
 
 
-@pytest.mark.parametrize("one", SILENT, ids=["create2", "epuck"])
+@ALL
 @pytest.mark.parametrize("mock", [{}, {"baud_rate": 19200}], ids=["off", "another rate"])
 def test_a_robot_off_or_at_another_rate_is_not_there(one: Wheeled, mock: dict[str, Any]) -> None:
     line = one.robot.bench(mock)
@@ -265,16 +266,6 @@ def test_velocity_control_alone_moves_nothing(one: Wheeled) -> None:
     line = one.robot.up()
     assert line.command(LEFT, "position", math.inf) == []
     line.run(100)
-    assert one.speeds(line.mock) == (0, 0)
-
-
-@ALL
-@pytest.mark.parametrize("field", ["position", "torque"])
-def test_what_the_robot_cannot_do_is_refused(one: Wheeled, field: str) -> None:
-    line = one.robot.up()
-    (refused,) = line.command(LEFT, field, 1.0)
-    assert isinstance(refused, control.RefusedRequest) and refused.reason == "not_settable"
-    line.run(50)
     assert one.speeds(line.mock) == (0, 0)
 
 

@@ -121,7 +121,7 @@ def test_a_number_beyond_the_line_is_cut_and_reported() -> None:
     assert line.found(Notice) == [Notice(f"'{LEFT}': its number is cut to the limits of its line")]
 
 
-def test_another_robot_is_a_failure_and_a_dead_line_is_a_hint() -> None:
+def test_another_robot_is_a_failure() -> None:
     line = GCODE.bench()
     other = khepera.create("other", new_air(), {})
     line = BodyBench(line.session, other)
@@ -129,18 +129,6 @@ def test_another_robot_is_a_failure_and_a_dead_line_is_a_hint() -> None:
     failures = line.found(ProtocolFailure)
     assert [type(each.error) for each in failures] == [MismatchError]
     assert failures[0].error.what == ("this is not the G-code machine: it answered '$' to '$I'")
-    dead = KHEPERA.bench()
-    dead.cut = True
-    dead.open(4_000)
-    assert {event.text for event in dead.found(Notice)} == {
-        "no answer to 'B': is the Khepera III switched on, and baudRate its own?"
-    }
-    assert not dead.found(Connected)
-    (refused,) = dead.command(LEFT, "velocity", 1.0)
-    assert isinstance(refused, RefusedRequest) and refused.reason == "down"
-    dead.cut = False
-    dead.run(2_500)
-    assert dead.found(Connected)
 
 
 # --- the G-code machine ---------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from hilgw.control.events import (
     BrakeDamping,
     Connected,
     DeviceFault,
-    Disconnected,
     EmitterSettings,
     Event,
     FeedbackSwitch,
@@ -227,18 +226,6 @@ def test_what_an_original_peer_lacks_is_left_out_of_a_command() -> None:
     assert session.counts["dropped_available"] == 2 and session.counts["dropped_acceleration"] == 2
 
 
-def test_a_rate_is_followed_and_a_stop_is_not_held_back() -> None:
-    session = robot(limits={"left": MotorLimits(rate=50)})
-    values = [sent(commanded(session, MotorCommand(1, "velocity", 2.5), 0))]
-    while (due := session.next_deadline()) is not None:
-        values.append(sent(session.expire(due)))
-    assert [[message.value for message in each] for each in values] == [[1.0], [2.0], [2.5]]  # type: ignore[union-attr]
-    commanded(session, MotorCommand(1, "velocity", 6.0), 10**9)
-    assert session.next_deadline() is not None
-    assert sent(session.stop("test", 10**9).events)[0] == SetValue(53, 1, 0.0)
-    assert session.next_deadline() is None  # the rise does not go on
-
-
 def test_the_default_is_sent_once_in_one_write_and_counted() -> None:
     session = robot(default_position={"lift": 0.1})
     commanded(session, MotorCommand(1, "velocity", 2.0), 0)
@@ -282,17 +269,6 @@ def test_each_mode_of_a_motor_has_a_stop_or_cannot_be_selected() -> None:
     session = robot(original_peer=True, default_position={"lift": 0.1})
     assert all(session.can_stop(3, mode) for mode in MotorMode)
     assert sent(session.stop_motor(3, 0).events) == [SetValue(46, 3, 0.1)]
-
-
-def test_nothing_is_written_without_a_robot() -> None:
-    session = robot()
-    commanded(session, MotorCommand(1, "velocity", 2.0), 0)
-    assert session.close() == [Disconnected("connection closed")]
-    assert session.close() == []
-    assert session.stop("test", 0).events == []
-    assert reasons(commanded(session, MotorCommand(1, "velocity", 2.0), 0)) == ["down"]
-    assert session.receive(raw(SensorData(38, 0, 1.0)), 0) == []
-    assert session.counts["stops"] == 0
 
 
 def test_sensors_and_radios_are_asked_with_the_document_s_commands() -> None:

@@ -172,54 +172,6 @@ def test_closing_stops_everything_and_may_be_repeated(stage: Stage) -> None:
     assert device.taken() == b""
 
 
-class FakePeer(FakeDevice):
-    on_modem_line = None
-
-    def stall(self) -> None:
-        raise AssertionError("nothing stalls here")
-
-    unstall = stall
-
-
-class FakeConnection(FakePeer):
-    def __init__(self) -> None:
-        super().__init__()
-        self.on_open: Callable[[], None] | None = None
-        self.on_close: Callable[[], None] | None = None
-        self.hung_up = 0
-
-    def hang_up(self) -> None:
-        self.hung_up += 1
-        if self.on_close is not None:
-            self.on_close()
-
-
-class FakeListener(FakePeer):
-    on_client: Callable[[Any], None] | None = None
-
-
-def test_each_client_of_a_server_is_hosted_until_its_connection_ends() -> None:
-    scheduler = Clock(0)
-    host = MockHost(scheduler, new_air())
-    given = {"robots": "a, b", "speed": "fast"}
-    listener = FakeListener()
-    host.add(create_mock("webots_simulator", "s", host.air, given), listener)
-    assert listener.on_client is not None
-    clients = [FakeConnection() for _ in range(3)]
-    for client, name in zip(clients, (b"a", b"b", b"a"), strict=True):
-        listener.on_client(client)
-        assert client.on_open is not None
-        client.on_open()
-        client.give(b"CTR\nRobot-Name: " + name, None)
-        scheduler.run(MS)
-    assert [client.taken() for client in clients] == [b"CONNECTED", b"CONNECTED", b"FORBIDDEN"]
-    assert [client.hung_up for client in clients] == [0, 0, 1] and len(host.mocks) == 3
-    clients[0].hang_up()
-    assert len(host.mocks) == 2
-    clients[1].give(bytes(4), None)  # it leaves
-    assert clients[1].hung_up == 1 and len(host.mocks) == 1
-
-
 def test_a_notice_of_a_mock_reaches_the_user_once() -> None:
     notices: list[tuple[str, str]] = []
     clock = Clock(0)

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -55,10 +54,8 @@ def without_hardware(config: GatewayConfig) -> GatewayConfig:
     return dataclasses.replace(config, adapters={}, airs={})
 
 
-def play(
-    config: GatewayConfig, seconds: float, late_ns: int = 0
-) -> tuple[History, dict[str, Any], Gateway]:
-    """So many seconds of it; each callback runs late by this much."""
+def play(config: GatewayConfig, seconds: float) -> tuple[History, dict[str, Any]]:
+    """So many seconds of it."""
     timer = Clock()
     history = History(timer)
 
@@ -71,59 +68,25 @@ def play(
         robot.start()
     start, violations = timer.now(), []
     for tenth in range(1, round(seconds * 10) + 1):
-        timer.run_until(start + tenth * S // 10, late_ns)
+        timer.run_until(start + tenth * S // 10)
         violations += gateway.ledger.violations()
     assert violations == []
     for robot in gateway.robots.values():
         robot.close()
     assert gateway.ledger.violations() == []
-    return history, gateway.report(), gateway
-
-
-@cache
-def played(seconds: float) -> History:
-    """Return the history of the swarm, played once for all tests that look at it."""
-    return play(load(), seconds)[0]
+    return history, gateway.report()
 
 
 def load(*overrides: str) -> GatewayConfig:
     return load_config(str(SWARM), overrides).config
 
 
-def test_the_swarm_twice_is_the_same_to_the_byte() -> None:
-    first, second = play(load(), 10)[0], played(10)
-    assert len(first.lines) > 250
-    assert first.lines == second.lines
-
-
 def test_another_seed_changes_the_noise_and_nothing_else() -> None:
     """Who receives whom is geometry; what a receiver measures has its own noise."""
-    one, other = played(10), play(load("medium.seed=8"), 10)[0]
+    one, other = (play(load(f"medium.seed={seed}"), 10)[0] for seed in (7, 8))
     assert one.lines != other.lines
     who = [line for line in one.lines if ".ir" in line or ".tx" in line]
     assert who == [line for line in other.lines if ".ir" in line or ".tx" in line]
-
-
-def test_a_timer_that_is_late_changes_not_who_receives_whom() -> None:
-    def receptions(history: History) -> set[tuple[str, ...]]:
-        return {tuple(line.split(" ", 1)[1:]) for line in history.lines if "[" in line}
-
-    late = receptions(play(load(), 10, late_ns=300_000)[0])
-    on_time = receptions(played(10))
-    assert len(on_time) > 90
-    assert len(on_time ^ late) <= 10  # packets at the very end, due and not yet sent
-
-
-def test_in_steps_the_swarm_sends_the_same_packets_each_at_the_end_of_its_step() -> None:
-    def sent(history: History) -> list[tuple[str, ...]]:
-        return sorted(tuple(line.split()[1:4]) for line in history.lines if ".tx" in line)
-
-    free, stepped = played(10), play(load("medium.step_ms=32"), 10)[0]
-    missing = set(sent(free)) - set(sent(stepped))
-    assert len(missing) <= 10  # those of the last step
-    assert set(sent(stepped)) <= set(sent(free))
-    times = [int(line.split()[0]) - S for line in stepped.lines if " b" in line]
-    assert all(time % (32 * 1_000_000) <= 1 for time in times)
 
 
 WALLS = """
@@ -156,16 +119,6 @@ def test_a_wall_hides_who_drives_behind_it_and_own_structures_hide_no_robot() ->
     )
     report = play(load_text(others, "f").config, 1)[1]
     assert report["emitters"]["lamp.ir"]["not_received"] == {"obstacle": 10}
-
-
-def test_placed_and_tuned_at_run_time() -> None:
-    _, _, gateway = play(load_text(WALLS.replace("controller", "# controller"), "f").config, 0.1)
-    assert gateway.set("lamp.ir", channel=3, range=2.0) is None
-    emitter = gateway.robots["lamp"].emitters["ir"].emitter
-    assert (emitter.getChannel(), emitter.range) == (3, 2.0)
-    assert gateway.set("eye.ir", channel=3) is None
-    assert gateway.set("eye.ir", channel=-2) == "channel"
-    assert gateway.set("lamp.ir", range=-2.0) == "range"
 
 
 MS = 1_000_000

@@ -221,21 +221,6 @@ def test_arm_names_a_controller_that_commands_nothing_since_the_disarm(
         assert not wheels.moving
 
 
-def test_an_empty_battery_stops_the_robot_and_ends_its_controller(tmp_path: Path) -> None:
-    """1 J at 2 W: 0.5 s of simulated time."""
-    text = ROVER.format(script=GO, more=CAB, backend="loopback", host="127.0.0.1")
-    text = text.replace("mock: {script", "battery: [1, 1, 0], cpuConsumption: 2, mock: {script")
-    with Running(tmp_path, text=text) as running:
-        wheels = running.mock("rover").body
-        running.until(lambda: wheels.moving, "the motors")
-        running.until(lambda: running.report()["stops"], "a stop")
-        assert 10 <= running.controller.counts["steps"] <= 16  # of 32 ms
-        running.until(lambda: running.controller.ended and not wheels.moving, "the end")
-        assert running.controller.ended == "quit"
-        assert running.report()["stops"] == {"battery": 1}
-        assert running.report()["robot"]["battery_j"] == 0
-
-
 def test_a_body_that_is_lost_ends_its_controller_with_quit(tmp_path: Path) -> None:
     with Running(tmp_path, script=GO, more=CAB) as running:
         body = running.mock("rover")

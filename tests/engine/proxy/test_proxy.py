@@ -106,6 +106,11 @@ async def running(*robots: str, webots: bool = True) -> AsyncIterator[World]:
         world.gateway.close()
 
 
+def peers(world: World) -> int:
+    """How many connections Webots has."""
+    return sum(isinstance(mock, webots_simulator.Peer) for mock in world.host.mocks)
+
+
 def steps(controller: webots_controller.Controller) -> int:
     return controller.counts["steps"]
 
@@ -139,6 +144,7 @@ async def test_garbage_of_a_controller_harms_itself_only() -> None:
         await until(lambda: steps(good) > now + 3)
         again = world.controller("b", "step 32 x 2")  # Webots has its robot free again
         await until(lambda: again.ended == "left")
+        await until(lambda: peers(world) == 1)  # who has left is hosted no more
 
 
 async def test_a_server_that_ends_while_it_opens_does_not_listen_later() -> None:
