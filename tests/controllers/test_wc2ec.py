@@ -200,7 +200,17 @@ def test_an_echo_of_our_own_errors_does_not_go_round_for_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ["84", "ff", "05", "8226", "8235030000000000000000", "822703", "8227030000000001000100"]
+    "data",
+    [
+        "84",
+        "ff",
+        "05",
+        "8226",
+        "8235030000000000000000",
+        "822703",
+        "832703",
+        "8227030000000001000100",
+    ],
 )
 def test_a_lost_stream_stops_everything_and_takes_no_more(data: str) -> None:
     session = server(extensions="01000100" in data or "823503" in data)

@@ -13,6 +13,7 @@ from firmware_mocks.wc2ec import wire
 from hilgw.config.load import load_config
 from hilgw.engine.observer import Observer, State
 from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets, until
+from hilgw.units import NS_PER_S
 from tests.e2e.control_loop_peers import CAB, ROTATIONAL, Devices, set_value
 from tests.engine.control_loop.running import RunningLoop, SimPeer, robot_of
 from tests.engine.fakes import running
@@ -21,7 +22,7 @@ EMITTER, RECEIVER = wire.types_of("R2020a").emitter, wire.types_of("R2020a").rec
 TX, RX = 3, 4  # after the three devices of the robot
 
 
-def file(*, extensions: bool = True, body: str = "", emitter: str = "") -> str:
+def file(*, body: str = "", emitter: str = "") -> str:
     return f"""version: 1
 backend: real
 webots: R2020a
@@ -32,7 +33,7 @@ robots:
       tx: {{node: Emitter, channel: 5, allowedChannels: [5, 6, 7]{emitter}}}
       rx: {{node: Receiver, channel: 5, sampling_period_ms: 1}}
     body: {{kind: wc2ec, connect: "tcp://127.0.0.1:PORT", simulated: true{body}}}
-    controller: {{kind: wc2ec, listen: "tcp://127.0.0.1:0", extensions: {str(extensions).lower()}}}
+    controller: {{kind: wc2ec, listen: "tcp://127.0.0.1:0", extensions: true}}
   other:
     position: [0, 2, 0]
     devices:
@@ -162,70 +163,38 @@ def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
         controller.wait_for(receptions)
 
 
-FIELDS: dict[str, str] = {"bufferSize": "4", "baudRate": "0", "byteSize": "8000, baudRate: 1"}
-
-
-@pytest.mark.parametrize("extensions", [True, False])
-@pytest.mark.parametrize("field", ["channel", "range", "signalStrength, direction", *FIELDS])
-def test_each_field_maps_as_the_page_has_it(tmp_path: Path, field: str, extensions: bool) -> None:
-    assert f"| {field} |" in (Path(__file__).parents[3] / "docs" / "wc2ec-wire.md").read_text()
-    emitter = f", {field}: {FIELDS[field]}" if field in FIELDS else ""
-    with Radioed(tmp_path, extensions=extensions, emitter=emitter) as running:
+def test_the_signal_of_a_packet_reaches_the_controller(tmp_path: Path) -> None:
+    with Radioed(tmp_path) as running:
         controller = running.pilot()
-        if not extensions:
-            check_not_carried(running, controller, field)
-        elif field in FIELDS:
-            check_emitter_obeys(running, controller, field)
-        else:
-            check_carried(running, controller, field)
-
-
-def check_not_carried(running: Radioed, controller: SimPeer, field: str) -> None:
-    if field.startswith("signal"):
-        running.gateway.send("other.tx", b"x", None)
-        running.until(lambda: running.report()["refused"] == {"no_extensions": 1})
-        assert controller.received == b""
-        return
-    controller.send(tune_emitter(7, 1.0) if field == "range" else packet(7, b"12345"))
-    controller.wait_for_end()
-    own = running.gateway.robots["cab"].emitters["tx"].emitter
-    assert (own.getChannel(), own.range, own.queued) == (5, -1.0, 0)
-    assert running.receptions("other") == 0
-
-
-def check_emitter_obeys(running: Radioed, controller: SimPeer, field: str) -> None:
-    emitter = running.gateway.robots["cab"].emitters["tx"].emitter
-    controller.send(packet(5, b"12345"))
-    if field == "bufferSize":
-        controller.wait_for(wire.bare(wire.ERROR, EMITTER, TX))
-        assert running.report()["refused"] == {"full": 1}
-        return
-    running.until(lambda: emitter.queued == 1)
-    due, now = (emitter.next_departure(), running.gateway.timer.now())
-    if field == "baudRate":
-        assert due is None  # nothing ever leaves at 0 bit/s
-    else:
-        assert due is not None and due - now > 5 * 7999 * 1_000_000_000  # 8000 s per byte
-
-
-def check_carried(running: Radioed, controller: SimPeer, field: str) -> None:
-    robot = running.gateway.robots["cab"]
-    if field == "range":
-        controller.send(tune_emitter(7, 1.5))
-        running.until(lambda: robot.emitters["tx"].emitter.range == 1.5)
-    elif field == "channel":
-        controller.send(tune_emitter(7, -1.0), tune_receiver(6, 1))
-        running.until(lambda: robot.receivers["rx"].receiver.getChannel() == 6)
-        assert robot.emitters["tx"].emitter.getChannel() == 7
-        controller.send(packet(5, b"x"))
-        running.until(lambda: running.receptions("other") == 1)
-    else:
         running.gateway.send("other.tx", b"x", None)
         found = wire.received_packet(RECEIVER, RX, 5, 0.25, (0.0, 1.0, 0.0), b"x")
         controller.wait_for(found[:7])
         running.until(lambda: len(controller.poll()) >= len(found) - 7)
         signal = struct.unpack_from("<dddd", controller.received)
         assert signal == pytest.approx((0.25, 0.0, 1.0, 0.0))
+
+
+def test_a_buffer_that_is_full_refuses_a_packet_of_the_controller(tmp_path: Path) -> None:
+    with Radioed(tmp_path, emitter=", bufferSize: 4") as running:
+        controller = running.pilot()
+        controller.send(packet(5, b"12345"))
+        controller.wait_for(wire.bare(wire.ERROR, EMITTER, TX))
+        assert running.report()["refused"] == {"full": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "waits_s"), [("baudRate: 0", None), ("byteSize: 8000, baudRate: 1", 40_000)]
+)
+def test_a_packet_of_the_controller_waits_for_the_line_of_the_emitter(
+    tmp_path: Path, fields: str, waits_s: int | None
+) -> None:
+    with Radioed(tmp_path, emitter=f", {fields}") as running:
+        running.pilot().send(packet(5, b"12345"))
+        emitter = running.gateway.robots["cab"].emitters["tx"].emitter
+        running.until(lambda: emitter.queued == 1)
+        due = emitter.next_departure()
+        found_s = None if due is None else (due - running.clock.time) / NS_PER_S
+        assert found_s == (None if waits_s is None else pytest.approx(waits_s, rel=1e-3))
 
 
 SHIPPED = Path(__file__).parents[3] / "configs" / "webots.yaml"
@@ -271,21 +240,6 @@ def receptions(gateway: Any, robot: str = "rover") -> list[bytes]:
     library = mock_of(gateway, "webots_simulator").inside[robot].library
     receiver = library.find("receiver")
     return [] if receiver is None else [packet.data for packet in receiver.packets]
-
-
-def test_a_packet_of_a_simulated_robot_reaches_the_radio_and_is_answered(tmp_path: Path) -> None:
-    script = f"{LATER}; send emitter ping 1; send emitter ping 2; step 32 x 0"
-
-    async def act(gateway: Any) -> None:
-        await until(lambda: len(receptions(gateway)) >= 2)
-        assert receptions(gateway) == [b"pong 1", b"pong 2"]
-
-    report = play(tmp_path, config(mock={"scripts": {"rover": script}}), act)
-    loop = report["control_loops"]["gateway"]
-    assert loop["forwarded"] == {"to_medium": 2, "to_body": 2} and loop["refused"] == {}
-    # No echo: the radio sent the two pings alone, and the world got the two answers alone.
-    assert report["stations"]["xbee0"]["delivered"] == 2
-    assert loop["counts"]["body"]["packets_out"] == 2
 
 
 def test_packets_keep_their_channel_both_ways_as_mapped(tmp_path: Path) -> None:
@@ -357,16 +311,3 @@ def test_what_waited_for_the_radio_is_void_when_the_world_is_gone(tmp_path: Path
 
     report = play(tmp_path, data, act)
     assert report["emitters"]["gateway.tx"]["expired_by"]["body_gone"] == 2
-
-
-def test_the_gateway_leaves_the_world_in_order(tmp_path: Path) -> None:
-    """EXIT_NOTIFY and the four zero bytes, so that Webots does not wait for hilgw."""
-    robots: list[Any] = []
-
-    async def act(gateway: Any) -> None:
-        simulator = mock_of(gateway, "webots_simulator")
-        robots.append(simulator.world.robots["gateway"])
-        assert robots[0].answer is not None
-
-    play(tmp_path, config(), act)
-    assert robots[0].robot.leaving and robots[0].answer is None
