@@ -362,14 +362,6 @@ def test_a_stop_in_the_silence_after_a_ping_leaves_at_once_and_again_after_the_s
     assert line.session.is_idle()
 
 
-def test_a_battery_that_sags_restarts_servos_and_nothing_runs_on() -> None:
-    line = up({"brown_out_s": 0.3})
-    line.command(LEFT, "velocity", 2.0)
-    assert lost(line, 800).reason.startswith("servo 1 has ")
-    back(line)
-    assert all(servo.table[WATCHDOG] == STEPS for servo in line.mock.servos.values())
-
-
 def test_without_an_answer_to_the_ping_nothing_is_asked_before_silence() -> None:
     line = harsh()
     for servo in line.mock.servos.values():

@@ -363,22 +363,6 @@ async def test_a_port_is_lent_in_every_state_and_opened_anew(before: State, cloc
         await until(rig.up, 4)
 
 
-async def test_packets_for_a_lent_port_wait_up_to_the_bound_of_the_queue(clock: Clock) -> None:
-    rig = PipeRig(clock)
-    bench = rig.bench
-    async with running(rig):
-        await until(rig.up)
-        await rig.supervisor.lend("avrdude (process 7)")
-        for _ in range(11):
-            bench.send(bytes(100))
-            assert not bench.ledger.violations()
-        assert bench.station.queued == 10
-        assert bench.count.refused == {"down": 1}
-        rig.supervisor.take_back()
-        await until(lambda: len(rig.received) == 1000)
-    assert not bench.ledger.violations()
-
-
 async def test_a_port_that_is_busy_after_a_loan_ends_no_gateway(clock: Clock) -> None:
     """Also where it was never up before."""
     rig = PipeRig(clock, PortError.ABSENT, *[PortError.BUSY] * 100, behind=None)

@@ -22,6 +22,7 @@ from firmware_mocks.parameters import OF_AIR, Parameters, in_air, parameter
 from hilgw import plugins
 from hilgw.framing.crc import named
 from hilgw.plugins import MOCKS, load_mock, names, new_air
+from hilgw.settings import PROGRAM
 from tests.firmware_mocks.bench import AirBench
 
 MS = 1_000_000
@@ -224,6 +225,26 @@ def test_a_seed_is_that_of_the_start() -> None:
         made().set("seed", "8")
 
 
+def literal_defaults(kind: str) -> dict[str, str]:
+    """Name and value of each default that is one word."""
+    texts = load_mock(kind).parameters.items()
+    return {
+        name: match[1]
+        for name, text in texts
+        if (match := re.search(r"\(default ([\w.+-]+)\)", text))
+    }
+
+
+@pytest.mark.parametrize("kind", sorted({*names(MOCKS)} - {PROGRAM}))
+def test_the_default_shown_is_the_one_in_use(kind: str) -> None:
+    def state(parameters: dict[str, Any]) -> dict[str, Any]:
+        mock = load_mock(kind).create("m", new_air(0, 0.0), parameters, position=(0.0, 0.0, 0.0))
+        return {"": mock.describe(), "rate": mock.baud_rate, "byte": mock.bits_per_byte}
+
+    for name, value in literal_defaults(kind).items():
+        assert state({name: value}) == state({}), name
+
+
 PARAMETERS_ALONE_KINDS = sorted(names(MOCKS))
 END_NS = 400 * MS
 MORE_NS = 200 * MS
@@ -409,6 +430,14 @@ def test_text_is_rejected_where_a_number_is_needed(kind: str) -> None:
         for value in ("nan", "inf", "-inf", "foo", None):
             with pytest.raises(ValueError, match=f"^{name}: "):
                 mock.create("m", Air(0), {name: value})
+
+
+@pytest.mark.parametrize("kind", WRONG_VALUES_KINDS)
+def test_an_unknown_parameter_is_reported_with_the_known_ones(kind: str) -> None:
+    mock = module_of(kind)
+    some = next(iter(mock.PARAMETERS))
+    with pytest.raises(ValueError, match=rf"^strange: .*\b{some}\b"):
+        mock.create("m", Air(0), {"strange": 1})
 
 
 REFUSED = {

@@ -217,18 +217,6 @@ def test_a_flood_delays_no_stop_and_the_newest_command_counts(kind: str) -> None
     assert loop.safety.stops == {StopReason.DISARMED: 1}
 
 
-def test_the_newest_command_of_a_flood_is_obeyed() -> None:
-    driving = Driving("create2")
-    left = driving.left
-    for number in range(3_000):
-        driving.hand(MotorCommand(left.index, "velocity", 1.0 if number < 2_999 else 3.0))
-        if number % 3 == 0:
-            driving.robot.run(1)
-    driving.robot.run(50)
-    assert driving.speeds[0] == round(3.0 * 31)
-    assert driving.report["commands_superseded"] > 500
-
-
 def test_a_stop_overtakes_what_the_port_does_not_take() -> None:
     """The port is stalled: by flow control, or as the adapter hangs."""
     driving = Driving("create2", latch=True)
@@ -273,15 +261,12 @@ def test_no_command_overtakes_an_older_one_of_its_motor() -> None:
     assert report["commands_in"] == report["commands_out"] + report["commands_superseded"]
 
 
-@pytest.mark.parametrize("kind", sorted(SPEEDS))
-def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported(kind: str) -> None:
-    driving = Driving(kind)
-    loop = driving.robot.loop
-    loop.robot.full = True
+def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported() -> None:
+    driving = Driving("create2")
+    driving.robot.loop.robot.full = True
     driving.hand(MotorCommand(driving.left.index, "position", 1.0))
-    if kind == "create2":  # the others write later, with an exchange
-        assert "motor_stops" not in driving.report and loop.failures
-        assert driving.report["motors"][driving.left.name]["velocity"] != 0.0
+    assert "motor_stops" not in driving.report and driving.robot.loop.failures
+    assert driving.report["motors"][driving.left.name]["velocity"] != 0.0
 
 
 def test_an_available_torque_of_0_outlasts_a_stop_but_no_controller(driving: Driving) -> None:

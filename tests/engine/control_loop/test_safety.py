@@ -20,13 +20,13 @@ from hilgw.config.load import load_config
 from hilgw.config.model import armed
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.watchdog import EmergencyStop, Watchdog
-from hilgw.engine.observer import Observer, State
+from hilgw.engine.observer import Observer
 from hilgw.engine.simulated.pace import SimulatedClock
 from hilgw.testing.sim import Clock
 from hilgw.transports.serial import tty as serial_tty
 from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data
 from tests.engine.control_loop.fakes import Connection, FakeLoop, SharedClock
-from tests.engine.control_loop.running import GO, RunningLoop, driving, robot_of
+from tests.engine.control_loop.running import GO
 from tests.transports.rig import descriptors
 
 
@@ -196,28 +196,6 @@ def test_its_motors_stand_still_until_it_is_armed_and_one_line_shows_how() -> No
     assert loop.robot.data() == GO
     assert loop.observer.armings == [(True, "armed: its motors may move")]
     assert loop.loop.report()["armed"]
-
-
-@pytest.mark.parametrize("moves", [False, True])
-def test_a_real_body_that_comes_back_stays_disarmed(tmp_path: Path, moves: bool) -> None:
-    with RunningLoop(tmp_path, body=REAL) as running:
-        running.gateway.control_loops.arm("cab")
-        if moves:
-            driving(running)
-        robot_of(running).finish()
-        running.until(lambda: not running.report()["armed"])
-        assert running.report()["latched"] == ("body" if moves else None)
-        running.robot = running.accept()
-        running.until(lambda: running.log.saw("cab.body", State.UP) == 2)
-        controller = running.controller()
-        controller.send(GO)
-        controller.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
-        running.advance(1.0)
-        assert robot_of(running).poll() == b""
-        running.gateway.control_loops.arm("cab")
-        controller.send(GO)
-        robot_of(running).wait_for(GO)
-        running.end()  # an orderly end latches nothing
 
 
 def test_a_latched_stop_is_still_latched_when_the_robot_is_disarmed() -> None:

@@ -11,7 +11,6 @@ from hilgw.control.events import (
     HardwareFault,
     LedValue,
     MotorCommand,
-    MotorField,
     PacketIn,
     PacketOut,
     SensorSwitch,
@@ -94,17 +93,6 @@ def test_no_error_of_a_session_escapes_or_leaves_a_motor_running(
         assert not motions or motions[-1][1] != "command", motions
     kind = PeerError if method == "receive" else AdapterError
     assert left[0] >= 0 or [type(each) for each in failures.errors] == [kind]
-
-
-def test_a_body_whose_emergency_stop_cannot_be_prepared_stops_at_once() -> None:
-    run = ScriptedLoop([WHEEL])
-    run.body.supervisor = failures = Failures()
-    run.sessions[run.body].emergency = Mock(side_effect=RuntimeError("no bytes"))  # type: ignore[attr-defined]
-    assert [call[:2] for call in run.controller_sends(GO)] == [
-        ("body", "command"),
-        ("body", "stop"),
-    ]
-    assert "no bytes" in str(failures.errors)
 
 
 @pytest.mark.parametrize("answer", [None, [], [Write(b"go")]])
@@ -221,17 +209,9 @@ def test_a_shadow_does_not_drive_on_when_the_first_body_has_a_fault() -> None:
     assert run.loop.safeties[1].state.latched is None
 
 
-def driving(*, on_fault: str) -> OnMock:
-    robot = OnMock("create2", simulated=False, armed=True, on_fault=on_fault).start()
-    for motor in robot.motors:
-        robot.give(MotorCommand(motor.index, MotorField.VELOCITY, 2.0))
-    robot.run(100)
-    assert robot.moves
-    return robot
-
-
 def test_an_overcurrent_stops_latches_and_keeps_the_robot_from_being_armed() -> None:
-    robot = driving(on_fault="stop")
+    robot = OnMock("create2", simulated=False, armed=True).start()
+    robot.drive()
     robot.mock.set("overcurrent", "left")
     robot.run(60)
     assert robot.mock.drive == (0, 0)
@@ -244,32 +224,20 @@ def test_an_overcurrent_stops_latches_and_keeps_the_robot_from_being_armed() -> 
     assert robot.loop.safety.armed
 
 
-def test_an_overcurrent_is_only_shown_where_on_fault_is_report() -> None:
-    robot = driving(on_fault="report")
-    robot.mock.set("overcurrent", "left")
-    robot.run(60)
-    assert robot.moves
+@pytest.mark.parametrize("armed", [True, False])
+def test_each_request_to_a_robot_without_a_body_is_refused_counted_and_answered(
+    armed: bool,
+) -> None:
+    run = ScriptedLoop(body=False, armed=armed)
+    for request in (FORWARD, LedValue(1, 1), PacketOut(2, 1, b"x"), BrakeDamping(1, 1.0)):
+        assert run.controller_sends(request) == [("controller", "fault", request.index)]
+    report = run.loop.report()
+    assert report["refused"] == {"no_body": 4} and report["commands_in"] == 1
+    assert report["body"] is None and list(report["counts"]) == ["controller"]
+    assert run.observer.refusals == [("cab", "no_body", "this robot has no body")] * 4
 
 
 PACKET = PacketIn(1, 1, 1.0, (0.0, 0.0, 1.0), b"x")
-
-
-def test_each_request_to_a_robot_without_a_body_is_refused_counted_and_answered() -> None:
-    run = ScriptedLoop(body=False)
-    for request in (FORWARD, LedValue(1, 1), PacketOut(2, 1, b"x")):
-        assert run.controller_sends(request) == [("controller", "fault", request.index)]
-    report = run.loop.report()
-    assert report["refused"] == {"no_body": 3} and report["commands_in"] == 1
-    assert report["body"] is None and list(report["counts"]) == ["controller"]
-    assert run.observer.refusals == [("cab", "no_body", "this robot has no body")] * 3
-
-
-def test_a_robot_without_a_body_that_is_not_armed_refuses_for_want_of_a_body() -> None:
-    run = ScriptedLoop(body=False, armed=False)
-    for request in (FORWARD, BrakeDamping(1, 1.0)):
-        assert run.controller_sends(request) == [("controller", "fault", request.index)]
-    assert run.loop.report()["refused"] == {"no_body": 2}
-    assert run.observer.refusals == [("cab", "no_body", "this robot has no body")] * 2
 
 
 def test_a_packet_for_a_controller_that_the_robot_does_not_have_is_refused() -> None:
@@ -286,14 +254,6 @@ def test_a_packet_for_a_controller_that_the_robot_does_not_have_is_refused() -> 
     assert report["refused"] == {"no_controller": 1} and report["controller"] is None
     assert list(report["counts"]) == ["body"]
     assert loop.presence.absence() == "" and loop.is_complete
-
-
-def test_a_controller_that_swamps_the_gateway_stops_each_body_once() -> None:
-    run = ScriptedLoop([WHEEL])
-    run.controller_sends(FORWARD)
-    run.calls.clear()
-    assert run.loop.swamped(run.scheduler.now())
-    assert run.calls.count(("body", "stop", "swamped")) == 1
 
 
 def test_an_error_of_a_session_is_contained_and_reported_once() -> None:

@@ -17,7 +17,6 @@ from hilgw.control.safety_settings import SafetySettings
 from hilgw.engine.control_loop.peer_link import READ_BYTES, SWAMPED_NS
 from hilgw.engine.observer import Observer, State
 from hilgw.engine.supervisor import FAULTS_ALLOWED
-from hilgw.errors import SafetyError
 from hilgw.testing.sim import Clock
 from hilgw.transports.tcp.stream import TcpStream
 from hilgw.units import NS_PER_S, ns_to_s
@@ -25,7 +24,6 @@ from tests.e2e.control_loop_peers import (
     CAB,
     DEADLINE_S,
     DISTANCE,
-    ROTATIONAL,
     Peer,
     registrations,
     sensor_data,
@@ -83,27 +81,6 @@ def test_each_end_of_a_controller_stops_the_motors_once(
         assert running.stops() == {reason: ROUNDS}
         assert running.report()["motors"]["left"] == {"velocity": 0.0}
         assert set_value(1, 9.0) not in robot_of(running).received
-
-
-LATCH = "    safety: {latch: true}"
-
-
-def test_a_latched_stop_lasts_until_it_is_armed(tmp_path: Path) -> None:
-    with pytest.raises(SafetyError) as raised, RunningLoop(tmp_path, LATCH) as running:
-        driving(running).finish()
-        robot_of(running).wait_for(STOP)
-        following = running.controller()
-        following.send(GO)
-        following.wait_for(wire.bare(wire.ERROR, ROTATIONAL, 1))
-        assert running.report()["refused"] == {"latched": 1}
-        assert running.report()["latched"] == "disconnected"
-        running.gateway.control_loops.arm("cab")
-        following.send(GO)
-        robot_of(running).wait_for(GO)
-        following.finish()
-        robot_of(running).wait_for(STOP)
-    assert raised.value.exit_code == 7
-    assert "disconnected" in str(raised.value)
 
 
 def test_a_body_that_goes_takes_its_controller_along(tmp_path: Path) -> None:

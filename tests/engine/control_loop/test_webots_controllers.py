@@ -313,17 +313,6 @@ def test_a_second_controller_is_forbidden_and_a_silent_connection_is_closed(tmp_
         assert running.ask(HELLO + b"rover")[0] == b"CONNECTED"
 
 
-def test_an_exited_controller_with_or_without_notice(tmp_path: Path) -> None:
-    """libController crashes when a controller uses a device that the robot does not have."""
-    with Running(tmp_path, backend="real") as running:
-        running.connected().connection.close()
-        running.until(lambda: any("a Camera" in text for text in running.log.notices), "a hint")
-    with Running(tmp_path, script="step 32") as running:
-        running.until(lambda: running.controller.ended == "left")
-        running.until(lambda: running.log.states[-1][1] is State.WAITING)
-        assert not any("a Camera" in text for text in running.log.notices)
-
-
 @pytest.mark.parametrize(
     ("role", "word"), [("drive", b"CONNECTED"), ("admin", b"CONNECTED"), ("monitor", b"FORBIDDEN")]
 )

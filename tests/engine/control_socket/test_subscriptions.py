@@ -372,25 +372,6 @@ async def test_events_with_much_data_do_not_wait_in_memory(bench: Subscribed) ->
     assert bench.subscriber.slow - lost <= 4
 
 
-async def test_above_full_rate_the_rest_is_left_out_and_counted(bench: Subscribed) -> None:
-    read = bench.subscribe(kinds=["packet"])
-    for _ in range(3 * IN_WINDOW):
-        transmit(bench)
-    bench.observers.notice("xbee0", "not taken")
-    await sent(bench)
-    assert len(read()) == IN_WINDOW
-    bench.real.run(WINDOW_NS)
-    transmit(bench)
-    await sent(bench)
-    left_out, packet = read()
-    assert left_out["event"] == "left_out"
-    assert left_out["sampled"] == {"packet": 2 * IN_WINDOW}
-    assert packet["event"] == "packet"
-    bench.real.run(WINDOW_NS)
-    await sent(bench)
-    assert read() == []
-
-
 async def test_fewer_packets_are_some_of_each_sender_and_of_each_loss(bench: Subscribed) -> None:
     """Who sends much hides no one; who asks for all gets all; states are not sampled."""
     few = bench.subscribe(kinds=["packet", "output"], per_second=200)
