@@ -55,7 +55,7 @@ CAUSES: dict[StopReason, Callable[[OnMock], object]] = {
     StopReason.FAULT: lambda robot: robot.loop.controller.fault(RuntimeError("a defect")),
     StopReason.SWAMPED: lambda robot: robot.loop.loop.swamped(robot.loop.scheduler.now()),
     StopReason.ENDED: lambda robot: robot.loop.loop.end(),  # Ctrl-C, SIGTERM, `--duration`
-    StopReason.DISARMED: lambda robot: robot.loop.loop.safety.disarm(robot.loop.scheduler.now()),
+    StopReason.DISARMED: OnMock.disarm,
 }
 ORDERLY = (StopReason.ENDED, StopReason.DISARMED)
 """They latch nothing."""
