@@ -140,6 +140,15 @@ def is_gone(pid: int) -> bool:
         return True
 
 
+def built(config: Any, clock: Any, *observers: Observer) -> Gateway:
+    """A gateway on this clock, which is not run."""
+
+    async def main() -> Gateway:
+        return build(config, asyncio.get_running_loop(), *observers, timer=clock)
+
+    return asyncio.run(main())
+
+
 @asynccontextmanager
 async def running(config: Any, *observers: Observer, **more: Any) -> AsyncIterator[Gateway]:
     """A gateway that runs; it ends in order behind the block."""

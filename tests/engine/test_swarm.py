@@ -1,18 +1,14 @@
 """Whole configurations in simulated time: the same history, and what a packet costs, in calls."""
 
-import asyncio
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from hilgw.assemble.gateway import build
 from hilgw.config.load import load_config, load_text
 from hilgw.config.model import GatewayConfig
-from hilgw.engine.event_loop.scheduler import Timer
-from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer
 from hilgw.framing import create
 from hilgw.medium.medium import Missed
@@ -20,6 +16,7 @@ from hilgw.medium.packet import Copy, Packet
 from hilgw.reasons import NotReceivedReason
 from hilgw.testing.sim import Clock, FakeTransport
 from tests import work
+from tests.engine.fakes import built
 
 SWARM = Path(__file__).parents[2] / "configs" / "swarm.yaml"
 S = 1_000_000_000
@@ -58,12 +55,7 @@ def play(config: GatewayConfig, seconds: float) -> tuple[History, dict[str, Any]
     """So many seconds of it."""
     timer = Clock()
     history = History(timer)
-
-    async def main() -> Gateway:
-        loop = asyncio.get_running_loop()
-        return build(without_hardware(config), loop, history, timer=timer)
-
-    gateway = asyncio.run(main())
+    gateway = built(without_hardware(config), timer, history)
     for robot in gateway.robots.values():
         robot.start()
     start, violations = timer.now(), []
@@ -143,12 +135,7 @@ class Running:
         adapters = "".join(UART.format(n=n) for n in range(ports))
         text = f"version: 1\nrobots:{robots}adapters:\n{adapters}"
         self.clock = Clock()
-
-        async def main() -> Gateway:
-            loop, timer = asyncio.get_running_loop(), cast(Timer, self.clock)
-            return build(load_text(text, "f").config, loop, Observer(), timer=timer)
-
-        self.gateway = asyncio.run(main())
+        self.gateway = built(load_text(text, "f").config, self.clock)
         for robot in self.gateway.robots.values():
             robot.start()
         self.ports = []

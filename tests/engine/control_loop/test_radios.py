@@ -1,8 +1,6 @@
 """Emitters and Receivers on the medium: of a loop's controller, and of the gateway robot."""
 
-import asyncio
 import struct
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +8,11 @@ import pytest
 import yaml
 
 from firmware_mocks.wc2ec import wire
-from hilgw.config.load import load_config
-from hilgw.engine.observer import Observer, State
-from hilgw.testing.sim import Clock, SimEventLoop, elapse, local_sockets, until
+from firmware_mocks.webots_simulator import Simulator
+from hilgw.engine.observer import State
 from hilgw.units import NS_PER_S
 from tests.e2e.control_loop_peers import CAB, ROTATIONAL, Devices, set_value
-from tests.engine.control_loop.running import RunningLoop, SimPeer, robot_of
-from tests.engine.fakes import running
+from tests.engine.control_loop.running import RunningLoop, SimGateway, SimPeer, robot_of
 
 EMITTER, RECEIVER = wire.types_of("R2020a").emitter, wire.types_of("R2020a").receiver
 TX, RX = 3, 4  # after the three devices of the robot
@@ -200,7 +196,6 @@ def test_a_packet_of_the_controller_waits_for_the_line_of_the_emitter(
 SHIPPED = Path(__file__).parents[3] / "configs" / "webots.yaml"
 SILENT = "enable receiver 32; step 32 x 0"
 LATER = "enable receiver 32; step 32 x 60"  # when the others are there
-Act = Callable[[Any], Awaitable[None]]
 
 
 def config(**body: Any) -> dict[str, Any]:
@@ -209,37 +204,29 @@ def config(**body: Any) -> dict[str, Any]:
     settings = data["robots"]["gateway"]["body"]
     settings["mock"] |= body.pop("mock", {})
     settings |= body
-    return data
+    return data | {"backend": "loopback"}
 
 
-def play(tmp_path: Path, data: dict[str, Any], act: Act) -> dict[str, Any]:
-    """Runs the gateway; act: what is done to it, once it is up. Returns the report at the end."""
-    path = tmp_path / "config.yaml"
-    path.write_text(yaml.safe_dump(data))
-    loaded = load_config(str(path), [], "loopback")
-    time = Clock()
+class World(SimGateway):
+    """A gateway robot in a simulator that is a mock."""
 
-    async def run() -> dict[str, Any]:
-        async with running(loaded.config, Observer(), timer=time) as gateway:
-            await until(lambda: all(each.ready for each in gateway.supervisors.values()))
-            await act(gateway)
-        assert gateway.ledger.violations() == []
-        return gateway.report()
+    def __init__(self, folder: Path, data: dict[str, Any]) -> None:
+        super().__init__()
+        self.load(folder, yaml.safe_dump(data))
+        mocks = [mock for host in self.gateway.hosts for mock in host.mocks]
+        self.simulator: Any = next(each for each in mocks if isinstance(each, Simulator))
 
-    with local_sockets(), asyncio.Runner(loop_factory=lambda: SimEventLoop(time)) as runner:
-        return runner.run(run())
+    def started(self) -> None:
+        self.until(lambda: all(each.ready for each in self.gateway.supervisors.values()))
 
+    def end(self) -> None:
+        super().end()
+        assert self.gateway.ledger.violations() == []
 
-def mock_of(gateway: Any, kind: str) -> Any:
-    mocks = [mock for host in gateway.hosts for mock in host.mocks]
-    return next(mock for mock in mocks if kind in type(mock).__module__)
-
-
-def receptions(gateway: Any, robot: str = "rover") -> list[bytes]:
-    """What the Receiver of the other robot in the world has in its queue."""
-    library = mock_of(gateway, "webots_simulator").inside[robot].library
-    receiver = library.find("receiver")
-    return [] if receiver is None else [packet.data for packet in receiver.packets]
+    def receptions(self) -> list[bytes]:
+        """What the Receiver of the other robot in the world has in its queue."""
+        receiver = self.simulator.inside["rover"].library.find("receiver")
+        return [] if receiver is None else [packet.data for packet in receiver.packets]
 
 
 def test_packets_keep_their_channel_both_ways_as_mapped(tmp_path: Path) -> None:
@@ -256,13 +243,11 @@ def test_packets_keep_their_channel_both_ways_as_mapped(tmp_path: Path) -> None:
     )
     data["airs"]["lab"]["nodes"]["remote"]["replies"] = {"on 5": "answer"}
     data["robots"]["ear"] = {"devices": {"rx": {"node": "Receiver", "channel": 6}}}
-
-    async def act(gateway: Any) -> None:
-        await until(lambda: gateway.report()["stations"]["ear.rx"]["delivered"] == 1)
-        await until(lambda: gateway.report()["stations"]["xbee0"]["delivered"] == 1)
-        await until(lambda: receptions(gateway) == [b"answer"])  # on 12, which is 5 in the world
-
-    report = play(tmp_path, data, act)
+    with World(tmp_path, data) as world:
+        world.until(world.receptions)
+        assert world.receptions() == [b"answer"]  # on 12, which is 5 in the world
+    report = world.gateway.report()
+    assert report["stations"]["ear.rx"]["delivered"] == 1
     assert report["control_loops"]["gateway"]["forwarded"]["to_medium"] == 2
     assert report["stations"]["xbee0"]["accepted"] == 1  # of channel 12 alone
 
@@ -271,27 +256,24 @@ def test_packets_keep_their_channel_both_ways_as_mapped(tmp_path: Path) -> None:
 def test_after_a_reset_it_returns_and_delivers_nothing_old(tmp_path: Path, loading_ms: int) -> None:
     data = config(mock={"scripts": {"rover": SILENT}, "loading_ms": loading_ms})
     data["robots"]["mouth"] = {"devices": {"tx": {"node": "Emitter", "channel": 12}}}
-
-    async def act(gateway: Any) -> None:
-        simulator, link = mock_of(gateway, "webots_simulator"), gateway.supervisors["gateway.body"]
+    with World(tmp_path, data) as world:
+        gateway, link = world.gateway, world.gateway.supervisors["gateway.body"]
         gateway.send("mouth.tx", b"before", None)
-        await until(lambda: receptions(gateway) == [b"before"])
+        world.until(lambda: world.receptions() == [b"before"])
         # Waits for the next request when the world is reset:
         gateway.send("mouth.tx", b"old 1", None)
-        await elapse(0.002)
-        simulator.reset(gateway.timer.now())
-        await until(lambda: not link.ready)
+        world.advance(0.002)
+        world.simulator.reset(world.clock.now())
+        world.until(lambda: not link.ready)
         gateway.send("mouth.tx", b"old 2", None)
-        await until(lambda: link.ready)
+        world.until(lambda: link.ready)
         assert link.ups == 2
-        await elapse(1.0)
-        assert receptions(gateway) == []
+        world.advance(1.0)
+        assert world.receptions() == []
         gateway.send("mouth.tx", b"new", None)
-        await until(lambda: receptions(gateway) != [])
-        assert receptions(gateway) == [b"new"]
-
-    report = play(tmp_path, data, act)
-    loop = report["control_loops"]["gateway"]
+        world.until(world.receptions)
+        assert world.receptions() == [b"new"]
+    loop = world.gateway.report()["control_loops"]["gateway"]
     assert loop["counts"]["body"]["quits"] == 1
     assert loop["refused"]["down"] == 1 and loop["counts"]["body"]["packets_discarded"] == 1
     if loading_ms:
@@ -302,12 +284,10 @@ def test_what_waited_for_the_radio_is_void_when_the_world_is_gone(tmp_path: Path
     script = f"{LATER}; send emitter first; send emitter second; step 32 x 0"
     data = config(mock={"scripts": {"rover": script}})
     data["robots"]["gateway"]["devices"]["tx"] |= {"baudRate": 9600, "byteSize": 80_000}
-
-    async def act(gateway: Any) -> None:
-        emitter = gateway.robots["gateway"].emitters["tx"].emitter
-        await until(lambda: emitter.queued == 2)
-        mock_of(gateway, "webots_simulator").reset(gateway.timer.now())
-        await until(lambda: emitter.queued == 0)
-
-    report = play(tmp_path, data, act)
+    with World(tmp_path, data) as world:
+        emitter = world.gateway.robots["gateway"].emitters["tx"].emitter
+        world.until(lambda: emitter.queued == 2)
+        world.simulator.reset(world.clock.now())
+        world.until(lambda: emitter.queued == 0)
+    report = world.gateway.report()
     assert report["emitters"]["gateway.tx"]["expired_by"]["body_gone"] == 2

@@ -1,6 +1,5 @@
 """A whole gateway on a fake clock with scripted controllers, and a model of Webots to judge it."""
 
-import asyncio
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -8,7 +7,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from hilgw.assemble.gateway import build
 from hilgw.config.load import load_text
 from hilgw.controllers.base import Action, PacketQueue, Send
 from hilgw.engine.gateway import Gateway
@@ -16,6 +14,7 @@ from hilgw.engine.observer import Observer
 from hilgw.medium.medium import Missed
 from hilgw.medium.packet import Copy, Packet
 from hilgw.testing.sim import Clock
+from tests.engine.fakes import built
 
 MS = 1_000_000
 
@@ -66,12 +65,7 @@ class SteppedGateway:
         self.start = self.timer.now()
         self.late_ns = late_ns
         self.auditor = Auditor()
-
-        async def main() -> Gateway:
-            loop = asyncio.get_running_loop()
-            return build(config, loop, self.auditor, timer=self.timer)
-
-        self.gateway = self.auditor.gateway = asyncio.run(main())
+        self.gateway = self.auditor.gateway = built(config, self.timer, self.auditor)
 
     def begin(self) -> None:
         for robot in self.gateway.robots.values():
