@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -257,6 +257,10 @@ Calls = list[tuple[Any, ...]]
 
 
 class ScriptedSession:
+    """recorded: requests that are recorded, and how many of their arguments: without the time."""
+
+    recorded: Mapping[str, int] = {}
+
     def __init__(self, name: str, calls: Calls, devices: Iterable[Device] = ()) -> None:
         self.devices = Devices()
         self.counts: dict[str, int] = Counter()
@@ -290,6 +294,11 @@ class ScriptedSession:
     def describe(self, data: bytes, *, received: bool) -> str:
         return ""
 
+    def __getattr__(self, name: str) -> Callable[..., list[control.Event]]:
+        if name not in self.recorded:
+            raise AttributeError(name)
+        return lambda *given: self.record(name, *given[: self.recorded[name]])
+
     def record(self, *call: Any) -> list[control.Event]:
         self._calls.append((self._name, *call))
         return [control.Write(f"{call[0]} ".encode())]
@@ -299,6 +308,7 @@ class ScriptedBody(ScriptedSession):
     """A robot with these devices. Motors stop by velocity 0; a force has no stop command where
     `stops_force` is false. hardware_faults: those that it has now."""
 
+    recorded = {"switch": 2, "send": 1, "stop_again": 1}
     stops_force = True
     lacks: tuple[type, ...] = ()  # the commands of which the robot has nothing
     hardware_faults: list[str] = []
@@ -325,12 +335,6 @@ class ScriptedBody(ScriptedSession):
     def own_period(self, index: int) -> float | None:
         return None
 
-    def switch(self, index: int, period_ms: float | None, now: int) -> list[control.Event]:
-        return self.record("switch", index, period_ms)
-
-    def send(self, packet: Any, now: int) -> list[control.Event]:
-        return self.record("send", packet)
-
     def tune(self, settings: Any, now: int) -> list[control.Event]:
         if settings.index not in self.devices:
             return [control.RefusedRequest(settings.index, "unknown_device", "?")]
@@ -341,9 +345,6 @@ class ScriptedBody(ScriptedSession):
 
     def leave(self, now: int) -> list[control.Event]:
         return []
-
-    def stop_again(self, motors: Any, now: int) -> list[control.Event]:
-        return self.record("stop_again", motors)
 
     def stop(self, reason: str, now: int) -> StopPlan:
         self.commanded.clear()
@@ -371,6 +372,8 @@ class ScriptedBody(ScriptedSession):
 
 
 class ScriptedController(ScriptedSession):
+    recorded = {"forget_values": 0, "feedback": 2, "deliver": 1, "fault": 1, "answer": 2, "quit": 0}
+
     def robot_report(self) -> dict[str, Any]:
         return {}
 
@@ -383,26 +386,8 @@ class ScriptedController(ScriptedSession):
     def forget(self) -> None:
         self.devices.clear()
 
-    def forget_values(self) -> None:
-        self.record("forget_values")
-
     def report(self, values: Iterable[tuple[int, Any]], now: int) -> list[control.Event]:
         return self.record("report", *values)
-
-    def feedback(self, index: int, value: float, now: int) -> list[control.Event]:
-        return self.record("feedback", index, value)
-
-    def deliver(self, packet: Any) -> list[control.Event]:
-        return self.record("deliver", packet)
-
-    def fault(self, index: int) -> list[control.Event]:
-        return self.record("fault", index)
-
-    def answer(self, time_ns: int, delay_ms: int) -> list[control.Event]:
-        return self.record("answer", time_ns, delay_ms)
-
-    def quit(self) -> list[control.Event]:
-        return self.record("quit")
 
 
 class ScriptedLoop(LoopInTime):
