@@ -8,11 +8,15 @@ from typing import Any
 
 from hilgw.adapters import base
 from hilgw.assemble.gateway import build
+from hilgw.config.load import load_text
+from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import Observer, PoseEvent
 from hilgw.engine.reporting.statistics import StationStatistics
 from hilgw.engine.station.line import ReceiveFilter
 from hilgw.engine.station.station import Station
+from hilgw.engine.supervisor import PortListener
+from hilgw.errors import HilgwError
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
@@ -122,6 +126,16 @@ class StationBench:
         return self.ledger.violations() == []
 
 
+class Failures(PortListener):
+    """Keep the failures of a session."""
+
+    def __init__(self) -> None:
+        self.errors: list[HilgwError] = []
+
+    def on_failed(self, error: HilgwError) -> None:
+        self.errors.append(error)
+
+
 class Poses(Observer):
     """Keep the events of poses."""
 
@@ -147,6 +161,21 @@ def built(config: Any, clock: Any, *observers: Observer) -> Gateway:
         return build(config, asyncio.get_running_loop(), *observers, timer=clock)
 
     return asyncio.run(main())
+
+
+@asynccontextmanager
+async def served(
+    folder: Path, config: str, *observers: Observer
+) -> AsyncIterator[tuple[Gateway, ControlServer]]:
+    """A gateway that is not run, and its control socket: the file `control` of the folder."""
+    gateway = build(load_text(config, "f").config, asyncio.get_running_loop(), *observers)
+    server = ControlServer(gateway, str(folder / "control"))
+    await server.start()
+    try:
+        yield gateway, server
+    finally:
+        await server.close()
+        gateway.close()
 
 
 @asynccontextmanager

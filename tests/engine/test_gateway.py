@@ -25,7 +25,7 @@ from hilgw.engine.simulated.pace import CATCH_UP_NS, Factor, Hold, Holds, SpeedM
 from hilgw.errors import PortError
 from hilgw.events.kinds import Link
 from hilgw.protocols.gateway.metrics import text_of
-from hilgw.testing.sim import elapse, run
+from hilgw.testing.sim import Clock, elapse, run
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.tcp.in_process import InProcessNetwork
 from hilgw.transports.virtual.pipe import Pipe
@@ -54,39 +54,31 @@ def run_paced(scenario: Scenario, speed: float | str = "max") -> Any:
         return runner.run(scenario(loop))
 
 
-class RealTime:
-    def __init__(self) -> None:
-        self.ns = 50 * NS_PER_S
-
-    def now(self) -> int:
-        return self.ns
-
-
 def test_a_factor_spreads_simulated_time_over_real_time() -> None:
-    real = RealTime()
+    real = Clock(50 * NS_PER_S)
     pace = Factor(4, real.now)
     assert pace.wait_s(NS_PER_S, 5 * NS_PER_S) == 1.0
-    real.ns += NS_PER_S // 2
+    real.time += NS_PER_S // 2
     assert pace.wait_s(NS_PER_S, 5 * NS_PER_S) == 0.5
     assert pace.reached(NS_PER_S, 5 * NS_PER_S) == 3 * NS_PER_S
     assert pace.reached(NS_PER_S, 2 * NS_PER_S) == 2 * NS_PER_S  # never past the next callback
-    real.ns += NS_PER_S // 2 + CATCH_UP_NS // 2  # a little late: caught up
+    real.time += NS_PER_S // 2 + CATCH_UP_NS // 2  # a little late: caught up
     assert pace.wait_s(NS_PER_S, 5 * NS_PER_S) == 0
     assert pace.wait_s(5 * NS_PER_S, 9 * NS_PER_S) == pytest.approx(0.95)
-    real.ns += 60 * NS_PER_S  # the process was suspended: it does not catch up
+    real.time += 60 * NS_PER_S  # the process was suspended: it does not catch up
     assert pace.wait_s(5 * NS_PER_S, 9 * NS_PER_S) == 0
     assert pace.wait_s(9 * NS_PER_S, 13 * NS_PER_S) == 1.0
 
 
 def test_a_hold_stops_time_until_it_is_released_or_expires() -> None:
-    real, expired = RealTime(), list[Hold]()
+    real, expired = Clock(50 * NS_PER_S), list[Hold]()
     holds = Holds(real.now)
     holds.on_expired = expired.append
     assert holds.wait_s(0, 1) == 0
     patient, quick = holds.hold("patient"), holds.hold("quick", 3 * NS_PER_S)
     assert holds.wait_s(0, 1) == 3.0
     holds.waited()  # too early
-    real.ns += 3 * NS_PER_S
+    real.time += 3 * NS_PER_S
     assert cast(float, holds.wait_s(0, 1)) > 0  # what came in time is read first
     assert not expired
     holds.waited()
@@ -100,15 +92,15 @@ def test_a_hold_stops_time_until_it_is_released_or_expires() -> None:
 
 
 def test_the_meter_shows_the_achieved_speed() -> None:
-    real, simulated = RealTime(), RealTime()
+    real, simulated = Clock(50 * NS_PER_S), Clock(50 * NS_PER_S)
     meter = SpeedMeter("max", simulated.now, real.now)
     assert meter.report()["achieved"] is None
     meter.start()
-    real.ns += NS_PER_S // 2
-    simulated.ns += 60 * NS_PER_S
+    real.time += NS_PER_S // 2
+    simulated.time += 60 * NS_PER_S
     assert meter.report() == {"set": "max", "achieved": 120.0, "real_s": 0.5}
     meter.stop()
-    real.ns += NS_PER_S
+    real.time += NS_PER_S
     assert meter.report()["real_s"] == 0.5
 
 

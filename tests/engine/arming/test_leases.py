@@ -3,16 +3,14 @@
 import asyncio
 import json
 import socket
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hilgw.assemble.gateway import build
 from hilgw.client.connection import line_of
-from hilgw.config.load import load_text
 from hilgw.control.events import StopReason
 from hilgw.engine.arming.leases import Lease
 from hilgw.engine.control_loop.control_loops import ControlLoops
@@ -22,7 +20,7 @@ from hilgw.protocols.gateway.messages import VERSION
 from hilgw.testing.sim import Recorder, until
 from tests.engine.control_loop.fakes import MS, FakeLoop
 from tests.engine.control_loop.running import GO, STOP
-from tests.scenarios import scenario_of
+from tests.engine.fakes import served
 
 
 class Held:
@@ -205,40 +203,20 @@ class Holder:
         return dict(json.loads(answer))
 
 
-def with_gateway(
-    script: Callable[[Any, Any], Any],
-    *,
-    tmp_path: Path,
-    at_end: Callable[[Holder], None] = lambda holder: None,
-) -> Recorder:
-    """script(gateway, a new client) in its event loop. at_end: of each client, after the end of the
-    gateway."""
-    recorder = Recorder()
+@pytest.fixture
+def client() -> Iterator[Callable[[ControlServer], Holder]]:
+    """Makes clients of a gateway, which outlive it."""
+    with ExitStack() as clients:
 
-    async def run() -> None:
-        config = load_text(CONFIG, "f").config
-        gateway = build(config, asyncio.get_running_loop(), recorder)
-        server = ControlServer(gateway, str(tmp_path / "control"))
-        await server.start()
-        try:
-            await script(gateway, client)
-        finally:
-            await server.close()
-            gateway.close()
+        def made(server: ControlServer) -> Holder:
+            holder = Holder(server.path)
+            clients.enter_context(holder.connection)
+            return holder
 
-    def client() -> Holder:
-        clients.append(Holder(tmp_path / "control"))
-        return clients[-1]
+        yield made
 
-    clients: list[Holder] = []
-    try:
-        asyncio.run(run())
-        for each in clients:
-            at_end(each)
-    finally:
-        for each in clients:
-            each.connection.close()
-    return recorder
+
+Client = Callable[[ControlServer], Holder]
 
 
 def armed(gateway: Any) -> set[str]:
@@ -246,70 +224,68 @@ def armed(gateway: Any) -> set[str]:
     return {name for name in loops if loops[name].safety.state.armed}
 
 
-def test_the_end_of_the_connection_disarms(tmp_path: Path) -> None:
-    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        holder = client()
+async def test_the_end_of_the_connection_disarms(tmp_path: Path, client: Client) -> None:
+    recorder = Recorder()
+    async with served(tmp_path, CONFIG, recorder) as (gateway, server):
+        holder = client(server)
         answer = await holder.ask("hold", robots=["cab"], limit_s=None)
         assert (answer["ok"], answer["robots"]) == (True, ["cab"])
         assert armed(gateway) == {"cab"}
         assert await holder.ask("renew") == {"ok": True, "version": VERSION}
         holder.connection.close()
         await until(lambda: not armed(gateway))
-
-    recorder = with_gateway(script, tmp_path=tmp_path)
     assert "the command that held it armed has ended" in recorder.armings[-1][1]
 
 
-@scenario_of(with_gateway)
 async def test_a_lease_belongs_to_its_connection_and_ends_for_all_its_robots(
-    gateway: Any, client: Callable[[], Holder], /
+    tmp_path: Path, client: Client
 ) -> None:
     """Another client neither renews nor releases it, and cannot make a second one of it."""
-    holder, other = client(), client()
-    await holder.ask("hold", all=True, limit_s=30)
-    for request in ("renew", "end_hold"):
-        assert (await other.ask(request))["error"] == "this connection holds no robot"
-    again = await holder.ask("hold", robots=["bus"], limit_s=None)
-    assert again["error"] == "this connection holds robots already"
-    assert armed(gateway) == {"cab", "bus"}
-    await other.ask("disarm", robots=["cab"])
-    for request in ("renew", "end_hold", "renew"):
-        answer = await holder.ask(request)
-        assert (answer["ended"], answer["robots"]) == ("disarmed", ["cab", "bus"])
+    async with served(tmp_path, CONFIG) as (gateway, server):
+        holder, other = client(server), client(server)
+        await holder.ask("hold", all=True, limit_s=30)
+        for request in ("renew", "end_hold"):
+            assert (await other.ask(request))["error"] == "this connection holds no robot"
+        again = await holder.ask("hold", robots=["bus"], limit_s=None)
+        assert again["error"] == "this connection holds robots already"
+        assert armed(gateway) == {"cab", "bus"}
+        await other.ask("disarm", robots=["cab"])
+        for request in ("renew", "end_hold", "renew"):
+            answer = await holder.ask(request)
+            assert (answer["ended"], answer["robots"]) == ("disarmed", ["cab", "bus"])
+            assert armed(gateway) == set()
+        await other.ask("hold", robots=["cab"], limit_s=None)
+        assert (await other.ask("end_hold"))["ended"] == "lease_ended"
         assert armed(gateway) == set()
-    await other.ask("hold", robots=["cab"], limit_s=None)
-    assert (await other.ask("end_hold"))["ended"] == "lease_ended"
-    assert armed(gateway) == set()
 
 
 @pytest.mark.parametrize("limit", [0, -1, "60", True, 1e9, float("nan"), float("inf"), []])
-@scenario_of(with_gateway)
-async def test_a_wrong_limit_arms_nothing(
-    gateway: Any, client: Callable[[], Holder], /, limit: Any
+async def test_a_wrong_limit_arms_nothing(tmp_path: Path, client: Client, limit: Any) -> None:
+    async with served(tmp_path, CONFIG) as (gateway, server):
+        answer = await client(server).ask("hold", robots=["cab"], limit_s=limit)
+        assert "limit_s must be null" in answer["error"]
+        assert armed(gateway) == set()
+
+
+async def test_an_orderly_end_of_the_gateway_is_reported_to_the_holder(
+    tmp_path: Path, client: Client
 ) -> None:
-    answer = await client().ask("hold", robots=["cab"], limit_s=limit)
-    assert "limit_s must be null" in answer["error"]
-    assert armed(gateway) == set()
-
-
-def test_an_orderly_end_of_the_gateway_is_reported_to_the_holder(tmp_path: Path) -> None:
-    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        await client().ask("hold", robots=["cab"], limit_s=None)
-
-    def at_end(holder: Holder) -> None:
-        end = json.loads(holder.connection.recv(65536))
-        assert (end["ended"], end["robots"]) == ("gateway_ended", ["cab"])
-
-    recorder = with_gateway(script, tmp_path=tmp_path, at_end=at_end)
+    recorder = Recorder()
+    async with served(tmp_path, CONFIG, recorder) as (_, server):
+        holder = client(server)
+        await holder.ask("hold", robots=["cab"], limit_s=None)
+    end = await holder.read()
+    assert (end["ended"], end["robots"]) == ("gateway_ended", ["cab"])
     assert not any("held it armed" in text for _, text in recorder.armings)
 
 
-def test_the_last_message_of_a_lease_comes_behind_the_events_whole() -> None:
+async def test_the_last_message_of_a_lease_comes_behind_the_events_whole(
+    tmp_path: Path, client: Client
+) -> None:
     """A subscriber reads slowly: a part of an event has left when the gateway ends."""
     data = bytearray()
-
-    async def script(gateway: Any, client: Callable[[], Holder]) -> None:
-        holder = client()
+    async with served(tmp_path, CONFIG) as (gateway, server):
+        holder = client(server)
         await holder.ask("hold", robots=["cab"], all=False)
         await holder.ask("watch", kinds=["notice"], names=[], lost=False)
         for number in range(100):
@@ -318,14 +294,8 @@ def test_the_last_message_of_a_lease_comes_behind_the_events_whole() -> None:
                 await asyncio.sleep(0)
         while len(data) < 100_000:  # and the gateway has no turn after that
             data.extend(holder.connection.recv(65536))
-
-    def at_end(holder: Holder) -> None:
-        holder.connection.setblocking(True)
-        while more := holder.connection.recv(65536):
-            data.extend(more)
-
-    with tempfile.TemporaryDirectory(prefix="hw") as folder:
-        with_gateway(script, tmp_path=Path(folder), at_end=at_end)
+    while more := holder.connection.recv(65536):
+        data.extend(more)
     lines = [json.loads(line) for line in data.splitlines()[:-1]]
     assert len(lines) > 20 and all("event" in line for line in lines)
     assert b"}{" not in data

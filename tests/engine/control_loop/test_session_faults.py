@@ -25,10 +25,10 @@ from hilgw.engine.control_loop.devices.radios import Radios
 from hilgw.engine.control_loop.loop import ControlLoop
 from hilgw.engine.control_loop.parts import LoopBody, LoopContext, no_controller
 from hilgw.engine.control_loop.peer_link import PeerLink
-from hilgw.engine.supervisor import PortListener
-from hilgw.errors import AdapterError, HilgwError, PeerError, SafetyError
+from hilgw.errors import AdapterError, PeerError, SafetyError
 from tests.engine.control_loop.fakes import ScriptedBody, ScriptedLoop
 from tests.engine.control_loop.on_mocks import OnMock
+from tests.engine.fakes import Failures
 
 WHEEL = Device(name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=2.0))
 DEVICES = (
@@ -42,17 +42,6 @@ CONTROLLER = "close expire fault forget forget_values next_deadline receive repo
 METHODS = {"body": BODY, "remote": BODY, "controller": CONTROLLER}
 ENDS = [(end, method) for end, names in METHODS.items() for method in names.split()]
 MOTIONS = ("command", "stop", "stop_motor")
-
-
-class Failures(PortListener):
-    def __init__(self) -> None:
-        self.errors: list[HilgwError] = []
-
-    def on_failed(self, error: HilgwError) -> None:
-        self.errors.append(error)
-
-    def disconnect(self, error: HilgwError) -> bool:
-        return False
 
 
 @pytest.mark.parametrize("step_ms", [0, 32])

@@ -114,29 +114,6 @@ class Running(SimGateway):
         return peer
 
 
-def test_packets_travel_between_controllers_and_the_library_alone_paces_them(
-    tmp_path: Path,
-) -> None:
-    """30 B at 9600 baud take a step of 32 ms (case B1); the Receiver's 16 B take one (R8)."""
-    script = "send tx " + 30 * "x" + "; step 32; send tx " + 30 * "y" + "; step 32 x 4"
-    other = (
-        "\n  other: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0', "
-        'mock: {script: "enable rx 32; step 32 x 0"}}, '
-        "devices: {rx: {node: Receiver, channel: 3, bufferSize: 50}}}"
-    )
-    with Running(tmp_path, script=script, more=other) as running:
-        running.until(lambda: running.controller.ended)
-        receiver = running.mock("other.controller")
-        assert running.controller.ended == "left"
-        assert [packet.data for packet in receiver.library.find("rx").packets] == [30 * b"x"]
-        assert receiver.library.find("rx").dropped == 1
-        report = running.gateway.report()
-        assert report["emitters"]["rover.tx"]["departed"] == 2
-        assert report["stations"]["other.rx"]["delivered"] == 2
-        assert report["ledger"]["adds_up"]
-        assert running.report()["late_steps"] == 0
-
-
 def test_packets_that_wait_for_a_controller_that_ends_are_counted(tmp_path: Path) -> None:
     more = (
         "\n  other: {controller: {kind: webots, listen: 'tcp://127.0.0.1:0', "

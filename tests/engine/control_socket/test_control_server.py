@@ -2,22 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hilgw.assemble.gateway import build
 from hilgw.client.connection import ask, line_of
-from hilgw.config.load import load_text
 from hilgw.control.events import StopReason
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.engine.control_socket.handover import STOP_S, Handover
-from hilgw.engine.gateway import Gateway
 from hilgw.engine.lines import Lines, Port
 from hilgw.engine.observer import Observer, PoseEvent, State
 from hilgw.engine.supervisor import Supervisor
@@ -27,6 +22,7 @@ from hilgw.testing.sim import Clock, elapse
 from hilgw.units import NS_PER_S
 from tests.e2e.control_loop_peers import set_value
 from tests.engine.control_loop.fakes import FakeLoop
+from tests.engine.fakes import served
 
 CONFIG = """
 version: 1
@@ -37,21 +33,6 @@ robots:
       tx: {node: Emitter, maxRange: 5, range: 1}
       rx: {node: Receiver, allowedChannels: [0, 1]}
 """
-
-
-@asynccontextmanager
-async def served(
-    folder: Path, config: str = CONFIG
-) -> AsyncIterator[tuple[Gateway, ControlServer]]:
-    """A gateway and its control socket, which is the file `control` of the folder."""
-    gateway = build(load_text(config, "f").config, asyncio.get_running_loop(), Observer())
-    server = ControlServer(gateway, str(folder / "control"))
-    await server.start()
-    try:
-        yield gateway, server
-    finally:
-        await server.close()
-        gateway.close()
 
 
 class ServedGateway:
@@ -162,7 +143,7 @@ async def test_a_path_no_socket_can_have_is_reported_with_what_to_do(tmp_path: P
 
 async def exchange(tmp_path: Path, *requests: Any) -> list[dict[str, Any]]:
     """Sends the requests on one connection, and a packet after each; what comes back."""
-    async with served(tmp_path) as (gateway, server):
+    async with served(tmp_path, CONFIG) as (gateway, server):
         reader, writer = await asyncio.open_unix_connection(server.path)
         messages = []
         for request in requests:
@@ -233,7 +214,7 @@ async def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Pat
 
 async def test_a_second_choice_cuts_no_line_and_forgets_no_loss(tmp_path: Path) -> None:
     """The client reads nothing until then."""
-    async with served(tmp_path) as (gateway, server):
+    async with served(tmp_path, CONFIG) as (gateway, server):
         reader, writer = await asyncio.open_unix_connection(server.path)
         writer.write(line_of({"do": "watch", "kinds": ["output"]}))
         await reader.readline()

@@ -14,24 +14,12 @@ from hilgw.engine.observer import State
 from hilgw.engine.station.line import LinePacer
 from hilgw.engine.station.station import SILENT_FRAMES
 from hilgw.engine.station.station_watch import StationTraffic, StationWatch, StationWatches
-from hilgw.engine.supervisor import PortListener
-from hilgw.errors import AdapterError, HilgwError
+from hilgw.errors import AdapterError
 from hilgw.framing.base import TURN_BYTES, FrameDropped
 from hilgw.reasons import PacketRefused
 from hilgw.testing.sim import Clock, Recorder
 from hilgw.transports.stream import FdStream
-from tests.engine.fakes import StationBench
-
-
-class Failures(PortListener):
-    """Keeps the failures of a station."""
-
-    def __init__(self, failures: list[HilgwError]) -> None:
-        self._failures = failures
-
-    def on_failed(self, error: HilgwError) -> None:
-        self._failures.append(error)
-
+from tests.engine.fakes import Failures, StationBench
 
 BYTE_NS = 10 * 1_000_000_000 // 9600
 
@@ -140,16 +128,15 @@ def test_losing_the_port_counts_what_was_in_flight_and_keeps_the_queue() -> None
 
 def test_a_module_that_answers_nothing_any_more_is_reported() -> None:
     bench = StationBench(tokens=True, window=10, baudRate=4_000_000)
-    failures: list[HilgwError] = []
-    bench.station.supervisor = Failures(failures)
+    bench.station.supervisor = failures = Failures()
     bench.attach()
     bench.session.gives_up_at = bench.scheduler.now() + 100_000_000
     for number in range(SILENT_FRAMES):
         bench.send(bytes([number]))
         bench.scheduler.run_until(bench.scheduler.now() + 1_000_000)
-    assert failures == []
+    assert failures.errors == []
     bench.scheduler.run_until(bench.scheduler.now() + 100_000_000)
-    assert len(failures) == 1
+    assert len(failures.errors) == 1
     assert bench.balanced()
 
 
@@ -176,8 +163,7 @@ def test_a_deadline_waits_for_what_a_late_event_loop_has_not_read() -> None:
 
 def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again() -> None:
     bench = StationBench()
-    failures: list[HilgwError] = []
-    bench.station.supervisor = Failures(failures)
+    bench.station.supervisor = failures = Failures()
     bench.attach()
     send, receive = bench.session.send, bench.session.receive
 
@@ -187,15 +173,15 @@ def test_an_adapter_that_raises_is_reported_and_the_packet_does_not_come_again()
     bench.session.send = poison  # type: ignore[method-assign]
     bench.send(b"poison")
     bench.session.send = send  # type: ignore[method-assign]
-    assert [type(error) for error in failures] == [AdapterError]
+    assert [type(error) for error in failures.errors] == [AdapterError]
     assert bench.count.refused == {"fault": 1}
     assert not bench.station.ready
     bench.attach()
     bench.session.receive = poison  # type: ignore[method-assign, assignment]
     bench.station.data_received(b"x")
     bench.session.receive = receive  # type: ignore[method-assign]
-    assert len(failures) == 2
-    assert "a bug" in str(failures[1])
+    assert len(failures.errors) == 2
+    assert "a bug" in str(failures.errors[1])
     assert bench.balanced()
 
 
