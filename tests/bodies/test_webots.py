@@ -122,6 +122,7 @@ def test_answers_in_any_pieces_and_an_end_at_each_byte() -> None:
         if at == len(b"CONNECTED") - 1:
             assert bytes_of(events) == HELLO + FIRST
     assert bytes_of(events).endswith(STEP + LEAVE)
+    assert bytes_of(body(robot=None).open(0)) == b"CTR"
     for end in range(len(stream)):
         session = body()
         session.open(0)
@@ -332,20 +333,6 @@ def test_no_answer_of_a_hostile_server_is_more_than_an_error(begun: bool, chunks
     session.open(0)
     session.receive(b"CONNECTED", 0)
     assert isinstance(session.receive(configuration(), 0)[0], control.Connected)
-
-
-def test_the_handshake_and_the_first_step_byte_by_byte() -> None:
-    session = body()
-    assert session.open(0) == [control.Write(HELLO)]
-    assert session.receive(b"CONNEC", 0) == []
-    assert session.receive(b"TED", 0) == [control.Write(FIRST)]
-    connected, *others = session.receive(configuration(), 0)
-    assert connected == control.Connected("robot 'gateway' in Webots R2025a")
-    enable = bytes.fromhex("11000000 20000000 0100 03000000 01 2000")  # the Receiver, every 32 ms
-    assert bytes_of(others) == enable
-    assert [device.name for device in session.devices] == ["rx", "tx"]
-    assert session.receive(answer(time_message(1.532)), 0) == [control.Write(STEP)]
-    assert body(robot=None).open(0) == [control.Write(b"CTR")]
 
 
 INF = math.inf

@@ -281,14 +281,3 @@ def test_a_robot_behind_a_port_server_stops(bench: ModuleType, tmp_path: Path, n
         if gateway is not None:
             gateway.close()
         robot.close()
-
-
-@pytest.mark.process
-@pytest.mark.wall_clock("serial ports, and processes that end")
-def test_the_guardian_of_a_living_gateway_is_left_alone(bench: ModuleType, tmp_path: Path) -> None:
-    with driving(bench, tmp_path) as gateway:
-        (guardian,) = guardians(gateway.process.pid)
-        with again(tmp_path) as (process, output):
-            assert process.wait(60) == 4, output.read_text()
-        assert guardians(gateway.process.pid) == {guardian}
-        assert gateway.process.poll() is None

@@ -211,19 +211,6 @@ async def test_a_slow_client_ends_after_its_time(site: Served, /) -> None:
     assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
 
 
-@scenario_of(served)
-async def test_a_further_client_takes_the_place_of_the_oldest(site: Served, /) -> None:
-    count = 300
-    slow = [await site.connect() for _ in range(count)]
-    assert (await site.answer(GET)).startswith(b"HTTP/1.1 200")
-    ended = slow[: count - LIMITS.per_address]
-    assert [await reader.read() for reader, _ in ended] == [b""] * len(ended)
-    assert not slow[-1][0].at_eof()
-    assert site.listening.clients <= LIMITS.per_address
-    for _, writer in slow:
-        writer.close()
-
-
 GRAFANA = TokenCheck(Access([("grafana", "monitor", TOKEN)]), "monitor", lambda: 0)
 
 
