@@ -57,6 +57,7 @@ class ArmOption(RunningLoop):
 def test_arm_at_the_start_arms_at_the_first_coming_up(tmp_path: Path, after_s: float) -> None:
     with ArmOption(tmp_path, body=REAL, away=True) as running:
         running.advance(after_s)
+        running.gateway.control_loops.arm_held()  # as the switch does, once it is read
         assert not state(running)
         running.robot = running.accept()
         running.until(lambda: running.log.saw("cab.body", State.UP))
@@ -349,3 +350,37 @@ def test_each_kind_reports_its_first_positions_by_itself(kind: str, settings: An
     outside.command(0.5)
     outside.run(300)
     assert outside.mock.describe() == inside.mock.describe()  # with the place of each axis
+
+
+SERVOS = """version: 1
+backend: real
+guardian_ms: 10000
+medium: {{step_ms: 32}}
+robots:
+  arm:
+    body:
+      kind: dynamixel
+      port: {port}
+      baudRate: 57600
+      motors: {{arm motor: {{id: 1}}}}
+      limits: {{arm motor: {{min_position: {low}, max_position: 2}}}}
+    safety: {{armed: true, late_s: 20}}
+"""
+
+
+@pytest.mark.process
+@pytest.mark.wall_clock("a real body on a virtual port, with its guardian")
+@pytest.mark.parametrize("low", [-0.1, 0.1])
+async def test_a_body_is_armed_once_its_positions_are_known(firmware_mock: Any, low: float) -> None:
+    servos = firmware_mock("dynamixel", ids="1")
+    log = Recorder()
+    config = load_text(SERVOS.format(port=servos.port, low=low), "f").config
+    async with running(config, log) as gateway:
+        if low < 0:
+            await until(lambda: log.armings)
+        else:
+            await until(lambda: any("not armed: 'arm motor' is at 0" in x for x in log.notices))
+            with pytest.raises(SafetyError, match=r"below min_position, 0\.1"):
+                gateway.control_loops.arm("arm")
+    assert [armed for armed, _ in log.armings] == ([True] if low < 0 else [])
+    assert not servos.mock.servos[1].torque
