@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+
+import serial
 
 from hilgw.bridge.bridge import Bridge, BridgeSettings
 from hilgw.engine.event_loop.direct_loop import DirectLoop
@@ -64,6 +68,18 @@ class RecordedPort(FakeTransport):
 
     def modem_state(self) -> ModemState:
         return self.inputs
+
+
+@contextmanager
+def client_of(url: str, **settings: Any) -> Iterator[Any]:
+    """pyserial's client, open."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
+        port = serial.serial_for_url(f"{url}?timeout=30", timeout=30, **settings)
+    try:
+        yield port
+    finally:
+        port.close()
 
 
 class Served:

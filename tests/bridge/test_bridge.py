@@ -166,29 +166,6 @@ async def test_what_waits_for_a_port_that_leaves_was_not_sent_and_writers_go_on(
     assert await rig.device_received(5) == b"fresh"
 
 
-@pytest.mark.parametrize("how", ["leaves", "stays until the end"])
-def test_what_waits_for_a_client_that_leaves_was_not_sent(how: str, tmp_path: Path) -> None:
-    bridges = []
-
-    async def scenario(rig: Rig) -> None:
-        bridges.append(rig.bridge)
-        client = await rig.client(reading=False, receive_bytes=4096)
-
-        def held() -> bool:
-            rig.device.write(BULK[:4096])
-            return rig.report["clients"]["slow"] > 0
-
-        await until(held)
-        if how == "leaves":
-            await client.close()
-            await until(lambda: not rig.report["clients"]["connected"])
-
-    run_bridge(scenario, tmp_path=tmp_path)
-    flow = bridges[0].to_tcp
-    assert flow.dropped["client_gone_bytes"] > 0
-    assert flow.received_bytes == flow.sent_bytes + sum(flow.dropped.values())
-
-
 @scenario_of(run_bridge)
 async def test_bytes_of_the_device_without_a_client_are_counted_and_not_kept(rig: Rig, /) -> None:
     rig.device.write(b"stale")

@@ -2,9 +2,7 @@
 
 import socket
 import time
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +17,7 @@ from hilgw.protocols.rfc2217 import COM_PORT, DO, IAC, WILL
 from hilgw.testing.sim import Clock, FakeTransport, wait_until
 from hilgw.transports.base import LineSettings
 from tests.bridge.rig import BridgeBench, command, violations
-from tests.bridge.served import RecordedPort, Served
+from tests.bridge.served import RecordedPort, Served, client_of
 from tests.transports.rig import reset
 
 CONFIGURED = LineSettings(115200)
@@ -55,24 +53,12 @@ def bridge(shared: Served) -> Iterator[Served]:
     yield shared
 
 
-@contextmanager
-def client(bridge: Served, **settings: Any) -> Iterator[Any]:
-    """pyserial's client, open."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
-        port = serial.serial_for_url(f"{bridge.url}?timeout=30", timeout=30, **settings)
-    try:
-        yield port
-    finally:
-        port.close()
-
-
 def only(bridge: Served, *kinds: str) -> list[tuple[Any, ...]]:
     return [call for call in bridge.calls if call[0] in kinds]
 
 
 def test_every_setting_is_accepted_and_reaches_the_port(bridge: Served) -> None:
-    with client(bridge, baudrate=9600) as port:
+    with client_of(bridge.url, baudrate=9600) as port:
         assert only(bridge, "line")[-1] == ("line", "9600 8N1", False)
         for name, value, line in (
             ("baudrate", 250000, "250000 8N1"),
@@ -94,14 +80,14 @@ def test_what_the_bridge_does_not_support_is_rejected(
     name: str, value: float, bridge: Served
 ) -> None:
     """XON/XOFF would remove two values from binary data."""
-    with client(bridge) as port, pytest.raises(ValueError, match="rejected"):
+    with client_of(bridge.url) as port, pytest.raises(ValueError, match="rejected"):
         setattr(port, name, value)
 
 
 def test_a_line_that_the_driver_refuses_is_rejected_and_nothing_changes(bridge: Served) -> None:
     assert isinstance(bridge.port, RecordedPort)
     bridge.port.refuses = replace(CONFIGURED, baudRate=12345)
-    with client(bridge, baudrate=115200) as port:
+    with client_of(bridge.url, baudrate=115200) as port:
         with pytest.raises(ValueError, match="rejected"):
             port.baudrate = 12345
         assert bridge.line == str(CONFIGURED)
@@ -110,7 +96,7 @@ def test_a_line_that_the_driver_refuses_is_rejected_and_nothing_changes(bridge: 
 
 def test_modem_lines_break_and_purge(bridge: Served) -> None:
     """RTS is connected to CTS, and DTR to DSR."""
-    with client(bridge) as port:
+    with client_of(bridge.url) as port:
         for state in (False, True, False):
             port.rts = state
             wait_until(lambda state=state: port.cts is state)
@@ -131,26 +117,26 @@ def test_modem_lines_break_and_purge(bridge: Served) -> None:
 
 
 def test_only_a_writer_sets_the_line(bridge: Served) -> None:
-    with client(bridge, baudrate=9600):
+    with client_of(bridge.url, baudrate=9600):
         bridge.calls.clear()
-        with pytest.raises(ValueError, match="rejected"), client(bridge, baudrate=19200):
+        with pytest.raises(ValueError, match="rejected"), client_of(bridge.url, baudrate=19200):
             pass
         assert bridge.calls == []
         assert any("sets nothing: only a writer" in text for text in bridge.log.lines)
-        with client(bridge, baudrate=9600) as second:  # what it wants holds already
+        with client_of(bridge.url, baudrate=9600) as second:  # what it wants holds already
             second.write(b"dropped")
             assert only(bridge, "data") == []
 
 
 def test_the_configured_line_holds_again_when_the_client_has_left(bridge: Served) -> None:
-    with client(bridge, baudrate=9600) as port:
+    with client_of(bridge.url, baudrate=9600) as port:
         port.break_condition = True
     bridge.wait_for(lambda: bridge.calls[-1] == ("line", "115200 8N1", False))
     assert only(bridge, "break") == [("break", True), ("break", False)]
 
 
 def test_a_raw_client_and_an_rfc_2217_client_share_the_port(bridge: Served) -> None:
-    with client(bridge) as port:
+    with client_of(bridge.url) as port:
         with socket.create_connection(bridge.address(bridge.bridge.where), 5) as raw:
             bridge.wait_for(lambda: bridge.clients["connected"] == 2)
             port.write(b"\xffboth\xff")

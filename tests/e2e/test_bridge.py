@@ -1,7 +1,6 @@
 """`hilgw bridge` as a user runs it; socat, gpsd, avrdude and esptool over it, unmodified."""
 
 import asyncio
-import contextlib
 import json
 import re
 import signal
@@ -12,19 +11,17 @@ import sys
 import termios
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import serial
 
 from hilgw.framing import create
 from hilgw.testing.sim import wait_until
 from tests.bridge.rig import Device
-from tests.bridge.served import RecordedPort, Served
+from tests.bridge.served import RecordedPort, Served, client_of
 from tests.e2e.running import (
     DEADLINE_S,
     HOST,
@@ -44,9 +41,6 @@ def record(device: Device, arrived: list[tuple[float, int]]) -> int:
     size = len(device.read()) + (arrived[-1][1] if arrived else 0)
     arrived.append((time.monotonic(), size))
     return size
-
-
-BULK = ALL_VALUES * 1024
 
 
 class Bridge(Gateway):
@@ -150,51 +144,15 @@ def test_options_that_are_refused(options: tuple[str, ...], words: str) -> None:
     assert words in usage_error("bridge", "tty", *options)
 
 
-@pytest.mark.judge("socat")
-def test_socat_carries_bulk_data_both_ways(device: Device, tmp_path: Path) -> None:
-    """socat's terminal on one side of the bridge, the device on the other."""
-    (tmp_path / "in").write_bytes(BULK)
-    with Bridge(device) as bridge:
-        host, port = bridge.address
-        with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as sink:
-            command = ["socat", "-t", "10", "-", f"TCP:{host}:{port}"]
-            socat = subprocess.Popen(command, stdin=source, stdout=sink)
-        data, sent = bytearray(), 0
-
-        def all_done() -> bool:
-            nonlocal sent
-            data.extend(device.read())
-            sent += device.write(BULK[sent : sent + 4096])
-            return len(data) == len(BULK) == sent == (tmp_path / "out").stat().st_size
-
-        wait_until(lambda: " connected" in bridge.text())
-        wait_until(all_done)
-        socat.terminate()
-        socat.wait()
-        assert data == BULK
-        assert (tmp_path / "out").read_bytes() == BULK
-
-
 def rfc2217_url(bridge: Bridge) -> str:
     match = re.search(r"listening on (rfc2217://\S+)\n", bridge.text())
     assert match is not None, bridge.text()
     return match[1]
 
 
-@contextlib.contextmanager
-def pyserial_client(url: str, **settings: Any) -> Iterator[Any]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Thread.setDaemon, in pyserial 3.5
-        port = serial.serial_for_url(f"{url}?timeout=30", timeout=DEADLINE_S, **settings)
-    try:
-        yield port
-    finally:
-        port.close()
-
-
 def check_the_line_and_the_bytes(device: Device, url: str, rate: int) -> None:
     """What a client sets reaches the tty, and all values pass both ways."""
-    with pyserial_client(url, baudrate=rate, stopbits=2) as port:
+    with client_of(url, baudrate=rate, stopbits=2) as port:
         wait_until(lambda: speed_of(device) == getattr(termios, f"B{rate}"), what="the rate")
         assert termios.tcgetattr(device.slave)[2] & termios.CSTOPB
         port.write(ALL_VALUES)
@@ -215,7 +173,7 @@ def test_an_rfc_2217_client_sets_the_line_until_it_leaves(device: Device, tmp_pa
     with Bridge(device, "--rfc2217", "127.0.0.1:0", "--report", report) as bridge:
         url = rfc2217_url(bridge)
         check_the_line_and_the_bytes(device, url, 9600)
-        with pyserial_client(url) as port:  # a pty is always ready
+        with client_of(url) as port:  # a pty is always ready
             assert (port.cts, port.dsr, port.ri, port.cd) == (True, True, False, True)
         wait_until(lambda: speed_of(device) == termios.B115200, what="the line of the command")
         assert bridge.stop(signal.SIGTERM) == 143

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 import zenoh
 
 from hilgw.client import Gateway as Client
@@ -78,24 +77,6 @@ def session(endpoint: str, mode: str = "client", **more: Any) -> Any:
     for key, value in given.items():
         config.insert_json5(key, json.dumps(value))
     return zenoh.open(config)
-
-
-def test_a_second_gateway_of_one_name_ends_and_the_first_one_goes_on(lab: Any) -> None:
-    connect = [f"tcp/{HOST}:{port}" for port in lab.ports.values()]
-    with nodes({"name": "b", "connect": connect}) as (second,):
-        assert second.process.wait(60) == 4
-        text = second.process.stderr.read()
-        assert text == (
-            "federation: another gateway of this network has the name 'b'; give this one "
-            "another name in `federation`\n"
-        )
-    b = lab.nodes["b"]
-    assert b.process.poll() is None
-    before = [delivered(lab.nodes[name], "b") for name in "ac"]
-    wait_until(
-        lambda: all(delivered(lab.nodes[n], "b") > c for n, c in zip("ac", before, strict=True))
-    )
-    lab.check()
 
 
 def test_what_another_program_puts_is_counted_and_has_no_effect(lab: Any) -> None:
@@ -179,47 +160,6 @@ def test_gateways_as_clients_of_one_router() -> None:
         assert made[0].sees("b")
         counts = made[0].ask("counts")
         assert (counts["doubled"], counts["disordered"], counts["violations"]) == (0, 0, [])
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("certificates")
-    for name in ("lab", "foreign"):
-        authority = trustme.CA()
-        authority.cert_pem.write_to_path(str(folder / f"{name}.pem"))
-        issued = authority.issue_cert("localhost", HOST)
-        issued.private_key_pem.write_to_path(str(folder / f"{name}-key.pem"))
-        for blob in issued.cert_chain_pems[:1]:
-            blob.write_to_path(str(folder / f"{name}-cert.pem"))
-    return folder
-
-
-def tls(folder: Path, own: str | None, trusted: str = "lab", *, listens: bool = False) -> Any:
-    found: dict[str, Any] = {"root_ca_certificate": str(folder / f"{trusted}.pem")}
-    for end in ("listen", "connect") if own else ():
-        found[f"{end}_certificate"] = str(folder / f"{own}-cert.pem")
-        found[f"{end}_private_key"] = str(folder / f"{own}-key.pem")
-    found["enable_mtls"] = own is not None
-    return {"transport": {"link": {"tls": found}}}
-
-
-def test_tls_with_certificates_of_both_ends(certificates: Path) -> None:
-    """Without a certificate of this laboratory there is no connection."""
-    endpoint = f"tls/{HOST}:{free_port()}"
-    own = tls(certificates, "lab")
-    first = {"name": "a", "listen": [endpoint], "zenoh": own, "rate": 50}
-    with nodes(first, {"name": "b", "connect": [endpoint], "zenoh": own}) as (a, b):
-        up(a, b)
-        wait_until(lambda: delivered(a, "b") > 5)
-        for name, settings in (
-            ("none", tls(certificates, None)),
-            ("foreign", tls(certificates, "foreign", "lab")),
-        ):
-            given = settings["transport"]["link"]["tls"].items()
-            refused = {f"transport/link/tls/{key}": value for key, value in given}
-            with pytest.raises(zenoh.ZError):
-                session(endpoint, **refused, **{"connect/timeout_ms": 1000}).close()
-            assert name not in a.states
 
 
 def test_an_address_that_another_program_uses_is_a_clear_error() -> None:

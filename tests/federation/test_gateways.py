@@ -6,21 +6,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hilgw.devices.steps import StepClock
-from hilgw.engine.observer import Observer
-from hilgw.engine.robot.schedule import Schedule
-from hilgw.engine.scene import Scene
+from hilgw.errors import PortError
 from hilgw.federation.federation import FORGET_NS
 from hilgw.federation.outgoing import LONGEST_PACKET
 from hilgw.medium.airs import Origin
-from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener
-from hilgw.medium.medium import Medium
 from hilgw.medium.obstacles import Obstacle, Sphere
-from hilgw.medium.packet import BROADCAST, Copy, Packet
+from hilgw.medium.packet import BROADCAST, Copy
 from hilgw.medium.pose import Pose
 from hilgw.testing.sim import Clock
-from tests.federation.fakes import Lab, Node, lab
+from tests.federation.fakes import Lab, Network, Node, lab
 from tests.scenarios import scenario_of
 
 NAMES = ("desk", "field", "tower")
@@ -54,21 +48,6 @@ PACKETS = st.fixed_dictionaries(
 )
 
 
-class One:
-    """The same listeners and packets on the medium of one gateway."""
-
-    def __init__(self) -> None:
-        self.medium = Medium(Ledger())
-        self.got: dict[str, list[Copy]] = {}
-        clock = Clock()
-        schedule = Schedule(clock, StepClock(clock.now(), 0))
-        self.scene = Scene(self.medium, clock, 2, schedule, Observer())
-
-    def listen(self, name: str, **more: Any) -> None:
-        copies = self.got.setdefault(name, [])
-        self.medium.attach(Listener(name=name, deliver=copies.append, **more))
-
-
 def signal(copy: Copy) -> tuple[Any, ...]:
     """What a copy has, but times and names of sources."""
     strength, ahead = copy.signal_strength, copy.direction
@@ -92,7 +71,7 @@ async def test_it_is_as_if_all_were_on_one_medium(
 ) -> None:
     """Each packet comes once to the same listeners, in order, with the same signal. Which of the
     modules of an air sends it may differ: it is one of those that receive it."""
-    one = One()
+    one = Node(Network(), Clock(), "one")
     for index, (name, given_) in enumerate(listeners):
         bench[name].listen(f"l{index}", **given_)
         one.listen(f"l{index}", **given_)
@@ -100,7 +79,7 @@ async def test_it_is_as_if_all_were_on_one_medium(
     for index, (name, pose, given_) in enumerate(packets):
         data = bytes([index])
         bench[name].send(data, pose=pose, on="truck", source=f"tx.{name}", **given_)
-        one.medium.transmit(Packet(data, source=f"tx.{name}", **given_), pose, mounted_on="truck")
+        one.send(data, pose=pose, on="truck", source=f"tx.{name}", **given_)
     await bench.run(2)
     in_air: dict[tuple[str, bytes], int] = {}
     for index, (name, given_) in enumerate(listeners):
@@ -412,7 +391,11 @@ async def test_of_two_gateways_of_one_name_exactly_the_newer_one_ends(
     assert gap_ms <= 100 or ended is newer
     assert ended.task is not None
     error = ended.task.exception()
-    assert str(error).startswith("federation: another gateway of this network has the name")
+    assert isinstance(error, PortError)
+    assert str(error) == (
+        "federation: another gateway of this network has the name 'desk'; give this one "
+        "another name in `federation`"
+    )
     assert bench["field"].member("desk").id == stays.federation.id
     stays.send(b"a")
     await bench.run(2)

@@ -1,10 +1,8 @@
 """TCP, both ends, IPv4 and IPv6, and the hardware's end: one client, events, retries."""
 
 import asyncio
-import contextlib
 import errno
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -22,7 +20,6 @@ from hilgw.transports.tcp import stream as tcp
 from hilgw.transports.tcp.device import TcpClientDevice, TcpListenerDevice, TcpServerDevice
 from hilgw.transports.tcp.listener import ListenerLimits, TcpListener
 from hilgw.transports.tcp.stream import TcpStream, connect_tcp
-from tests.e2e.running import free_port
 from tests.transports import rig
 from tests.transports.rig import Client, refuses, until
 
@@ -243,53 +240,6 @@ def test_a_peer_that_vanishes_without_a_word_is_noticed(what: str) -> None:
 
 
 # --- socat judges -------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def socat(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        "socat", *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()  # closes the pipes, too
-
-
-BLOCK = os.urandom(300_000)
-
-
-@pytest.mark.process
-@pytest.mark.judge("socat")
-async def test_socat_as_the_client() -> None:
-    async with serving("::1") as server, socat("-", f"TCP6:{server.listener.where}") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(BLOCK)
-        client = await server.first()
-        assert await client.received(len(BLOCK)) == BLOCK
-        client.transport.write(BLOCK[:200_000])
-        assert await process.stdout.readexactly(200_000) == BLOCK[:200_000]
-        process.send_signal(signal.SIGKILL)
-        await until(lambda: bool(client.lost))
-
-
-@pytest.mark.process
-@pytest.mark.judge("socat")
-async def test_socat_as_the_server() -> None:
-    port = free_port()
-    streams: list[Transport] = []
-    async with socat(f"TCP4-LISTEN:{port},bind=127.0.0.1,reuseaddr", "EXEC:cat") as process:
-        while not streams:
-            with contextlib.suppress(PortError):
-                streams.append(await connect_tcp("127.0.0.1", port))
-        client = Client(streams[0])
-        client.transport.write(BLOCK[:200_000])
-        assert await client.received(200_000) == BLOCK[:200_000]
-        process.send_signal(signal.SIGKILL)
-        await client.close()
 
 
 async def test_half_closed_by_the_peer_the_answer_still_gets_through(path: str) -> None:
