@@ -121,6 +121,20 @@ def test_a_client_alone_may_be_slow_while_it_accepts_something() -> None:
     assert bench.from_port.dropped == {"client_slow_bytes": FULL - 60}
 
 
+@pytest.mark.parametrize("how", ["leaves", "stays until the end", "was lost before"])
+def test_what_waits_for_a_client_that_is_gone_was_not_sent(how: str) -> None:
+    bench = BridgeBench()
+    client = bench.client()
+    client.stalled, client.gone = True, how == "was lost before"
+    bench.clients.broadcast(bytes(100))
+    if how == "leaves":
+        client.lose()
+    elif how == "stays until the end":
+        bench.clients.close()
+    assert bench.from_port.dropped == {"client_gone_bytes": 100}
+    assert bench.adds_up
+
+
 def test_among_others_it_is_disconnected_soon() -> None:
     bench = BridgeBench()
     good, stuck = bench.client(), bench.client()

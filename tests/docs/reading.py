@@ -1,5 +1,6 @@
 """What the tests of pages share."""
 
+import re
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -8,3 +9,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 def pages(*names: str) -> str:
     """Return the text of these pages, one after the other."""
     return "\n".join((DOCS / f"{name}.md").read_text(encoding="utf-8") for name in names)
+
+
+def blocks(kind: str, page: str) -> list[str]:
+    """Return the blocks of this kind on a page."""
+    return re.findall(rf"```{kind}\n(.*?)```", page, re.S)

@@ -15,7 +15,7 @@ from hilgw.medium.mocap import decode
 from hilgw.medium.pose import Pose
 from hilgw.testing.sim import wait_until
 from tests.config.cases import install
-from tests.docs.reading import pages
+from tests.docs.reading import blocks, pages
 from tests.e2e.running import Gateway, patient, report_in, run, run_program
 from tests.engine.robot.stepped import MS, SteppedGateway
 
@@ -81,7 +81,7 @@ def test_the_example_in_c_is_built_by_its_make_file_and_runs(tmp_path: Path) -> 
         (headers / name).write_text("#pragma once\n" + text)
     (tmp_path / "library.c").write_text(LIBRARY)
     for name, kind in (("brain.c", "c"), ("Makefile", "make")):
-        [text] = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+        [text] = blocks(kind, PAGE)
         (tmp_path / name).write_text(text)
     given = {"WEBOTS_HOME": str(home), "LD_LIBRARY_PATH": str(libraries)}
     given["CC"] = "gcc -Wall -Wextra -Werror"
@@ -117,8 +117,7 @@ CONTROLLER_KINDS_PAGE = pages("controller-kinds")
 
 
 def shown(language: str) -> str:
-    (text,) = re.findall(rf"```{language}\n(.*?)```", CONTROLLER_KINDS_PAGE, re.DOTALL)
-    return str(text)
+    return blocks(language, CONTROLLER_KINDS_PAGE)[0]
 
 
 @pytest.fixture
@@ -152,7 +151,7 @@ SEMANTICS_PAGE = pages("semantics", "emitter-receiver", "medium", "poses")
 def test_the_page_begins_with_an_example_and_its_output(tmp_path: Path) -> None:
     assert SEMANTICS_PAGE.index("## An example") < SEMANTICS_PAGE.index("| case |")
     file = tmp_path / "example.yaml"
-    file.write_text(re.findall(r"```yaml\n(.*?)```", SEMANTICS_PAGE, re.DOTALL)[0])
+    file.write_text(blocks("yaml", SEMANTICS_PAGE)[0])
     command = re.search(
         r"`hilgw --config FILE (.*?)` prints\n\n```\n(.*?)```", SEMANTICS_PAGE, re.DOTALL
     )

@@ -30,12 +30,12 @@ from hilgw.engine.observer import Observer
 from hilgw.errors import PeerError, SafetyError
 from hilgw.federation import wire
 from hilgw.transports.serial.modem_line import ANSWER_S
-from tests.docs.reading import pages
+from tests.docs.reading import blocks, pages
 from tests.e2e.running import HOST, ROOT, Gateway, free_port, patient, run, start, wait_until
 
 PAGE = pages("emergency-stop")
 COMMANDS = re.findall(r"^    hilgw (.*)$", PAGE, re.M)
-(FILE,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+(FILE,) = blocks("yaml", PAGE)
 
 
 def test_a_pressed_switch_is_noticed_within_50_ms() -> None:

@@ -20,7 +20,7 @@ from hilgw.cli.parser import parse
 from hilgw.config.load import load_config
 from hilgw.config.model import GatewayConfig, RobotConfig
 from hilgw.web.layout import PAGES as WEB_PAGES
-from tests.docs.reading import DOCS, pages
+from tests.docs.reading import DOCS, blocks, pages
 from tests.e2e.running import ROOT, run, run_program
 
 PAGES = [
@@ -115,7 +115,7 @@ def test_each_page_can_be_reached_from_the_readme() -> None:
 
 
 TESTING_PAGE = pages("testing", "conformance")
-EXAMPLES = re.findall(r"```python\n(.*?)```", TESTING_PAGE, re.DOTALL)
+EXAMPLES = blocks("python", TESTING_PAGE)
 
 
 @pytest.mark.process

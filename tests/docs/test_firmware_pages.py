@@ -18,7 +18,7 @@ from hilgw.cli.main import main
 from hilgw.framing import create
 from hilgw.protocols.wc2ec import Layouts, Side, describe
 from hilgw.testing.sim import wait_until
-from tests.docs.reading import pages
+from tests.docs.reading import blocks, pages
 from tests.e2e.running import ROOT, Gateway, free_port, run
 from tests.firmware.node import FRAMINGS, SOURCES, STRICT
 
@@ -28,14 +28,8 @@ SIDES = {"W": Side.WEBOTS, "E": Side.EXTERNAL}
 HEX = r"((?:[0-9a-f]{2} ?)+)"
 
 
-def blocks(kind: str) -> list[str]:
-    found = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
-    assert found, f"the page has no block of {kind}"
-    return found
-
-
 def lines_of_messages() -> list[tuple[str, str, str]]:
-    lines = [line for block in blocks("wc2ec") for line in block.splitlines()]
+    lines = [line for block in blocks("wc2ec", PAGE) for line in block.splitlines()]
     matches = [re.fullmatch(rf"([WE]) {HEX} +(\S.*)", line) for line in lines]
     assert all(matches), "a line without an example"
     return [(match[1], match[2], match[3]) for match in matches if match]
@@ -46,7 +40,7 @@ def test_each_message_has_its_description(side: str, data: str, words: str) -> N
     assert describe(bytes.fromhex(data), SIDES[side], LAYOUTS) == words
 
 
-@pytest.mark.parametrize("block", blocks("frame"))
+@pytest.mark.parametrize("block", blocks("frame", PAGE))
 def test_each_frame_has_its_bytes(block: str) -> None:
     first, second, third = block.splitlines()
     match = re.fullmatch(rf"message  {HEX} +([WE]) (\S.*)", first)
@@ -60,8 +54,8 @@ def test_each_frame_has_its_bytes(block: str) -> None:
     assert create("cobs-crc16").feed(line) == FrameReader().feed(line) == [message]
 
 
-LISTING = blocks("c")[0]
-COMMANDS = blocks("sh")[0]
+LISTING = blocks("c", PAGE)[0]
+COMMANDS = blocks("sh", PAGE)[0]
 
 
 def compiled(tmp_path: Path) -> Path:
@@ -127,14 +121,10 @@ def test_the_listing_controls_over_tcp(tmp_path: Path, gateway: Any) -> None:
 FIRMWARE_PAGE = pages("firmware")
 
 
-def firmware_blocks(kind: str) -> list[str]:
-    return re.findall(rf"```{kind}\n(.*?)```", FIRMWARE_PAGE, re.DOTALL)
-
-
 def test_the_sketch_is_the_example() -> None:
     sketch = (SOURCES / "examples" / "Ping" / "Ping.ino").read_text()
-    assert sketch.endswith(firmware_blocks("cpp")[0])
-    (loop,) = firmware_blocks("c")
+    assert sketch.endswith(blocks("cpp", FIRMWARE_PAGE)[0])
+    (loop,) = blocks("c", FIRMWARE_PAGE)
     assert (
         loop.splitlines()[0].strip()
         in (SOURCES / "examples" / "firmware" / "wall_follower.c").read_text()
@@ -158,7 +148,7 @@ def test_the_table_of_framings() -> None:
 def test_the_examples_compile_as_shown(tmp_path: Path) -> None:
     target = tmp_path / "tools" / "firmware" / "hilgw_node"
     shutil.copytree(SOURCES, target, ignore=shutil.ignore_patterns("build"))
-    text = firmware_blocks("sh")[0]
+    text = blocks("sh", FIRMWARE_PAGE)[0]
     subprocess.run(["sh", "-euc", text], cwd=tmp_path, check=True, capture_output=True)
     built = {path.name for path in (target / "build").iterdir()}
     assert {"ping.uno.elf", "motor_node.netduinoplus2.elf"} <= built
@@ -215,7 +205,7 @@ def board(tmp_path: Path) -> Iterator[Board]:
 
 
 def configuration(folder: Path) -> Path:
-    (text,) = re.findall(r"```yaml\n(.*?)```", ARDUINO_PAGE, re.S)
+    (text,) = blocks("yaml", ARDUINO_PAGE)
     path = folder / "arduino.yaml"
     path.write_text(text)
     return path
@@ -246,7 +236,7 @@ def test_the_steps_without_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     more = ["--backend", "mock", "--duration", "1200ms"]
     done = run(*command("--config"), *more, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    (example,) = re.findall(r"```text\n(.*?)```", ARDUINO_PAGE, re.S)
+    (example,) = blocks("text", ARDUINO_PAGE)
     printed = done.stdout.splitlines()
     for line in example.splitlines():
         assert without_time(line) in map(without_time, printed)

@@ -33,7 +33,7 @@ from hilgw.transports.open_errors import port_error
 from hilgw.transports.serial.port import open_serial
 from tests.client.several import running, with_robots
 from tests.client.test_gateway import Reporting
-from tests.docs.reading import pages
+from tests.docs.reading import blocks, pages
 from tests.e2e.running import COMMAND, ROOT, Gateway, report_in, report_of, run, run_program, start
 from tests.golden.running import run_config
 
@@ -365,7 +365,7 @@ def test_the_equations_of_the_page_hold(reports: dict[str, Any]) -> None:
 @pytest.mark.process
 def test_its_example_is_what_its_command_writes(reports: dict[str, Any]) -> None:
     """At another speed."""
-    (example,) = re.findall(r"```json\n(.*?)```", REPORT_PAGE, re.S)
+    (example,) = blocks("json", REPORT_PAGE)
     assert "    hilgw --config configs/xbee.yaml --duration 2.8s --report out.json\n" in REPORT_PAGE
     shown, real = json.loads(example), reports["xbee, now"]
     matched(shown)
@@ -377,7 +377,7 @@ def test_its_example_is_what_its_command_writes(reports: dict[str, Any]) -> None
 
 @pytest.mark.process
 def test_its_check_passes_in_a_ci_job(reports: dict[str, Any], tmp_path: Path) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", REPORT_PAGE, re.S)
+    (program,) = blocks("python", REPORT_PAGE)
     (tmp_path / "out.json").write_text(json.dumps(reports["xbee, now"]))
     done = run_program(sys.executable, "-c", program, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

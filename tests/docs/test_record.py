@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hilgw.cli.parser import parse
-from tests.docs.reading import pages
+from tests.docs.reading import blocks, pages
 from tests.e2e.running import COMMAND, Gateway, environment, in_process, run_program, wait_until
 
 PAGE = pages("record", "replay", "twin")
@@ -19,7 +19,7 @@ def commands(page: str) -> list[str]:
     """The commands of its consoles."""
     return [
         line[2:]
-        for block in re.findall(r"```text\n(.*?)```", pages(page), re.S)
+        for block in blocks("text", pages(page))
         for line in block.splitlines()
         if line.startswith("$ ")
     ]
@@ -70,7 +70,7 @@ def test_commands_do_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.Mon
 
 CAPTURE_PAGE = pages("replay")
 PART = CAPTURE_PAGE.partition("## From a fault to a failing test")[2].partition("\n## ")[0]
-COMMANDS = [line[2:] for block in re.findall(r"```console\n(.*?)```", PART, re.S)
+COMMANDS = [line[2:] for block in blocks("console", PART)
             for line in block.splitlines()]  # fmt: skip
 
 
@@ -81,6 +81,6 @@ def test_a_fault_becomes_a_test_that_fails(tmp_path: Path) -> None:
     assert codes == [0, 0, 0, 0, 0, 1], results
     assert "b'a mended ping'" in results[-1][1] and "b'ping 2'" in results[-1][1]
     written = (tmp_path / "test_fault.py").read_text()
-    shown = re.findall(r"```python\n(.*?)```", PART, re.S)[0]
+    shown = blocks("python", PART)[0]
     lines = [line for line in shown.splitlines() if "ping" not in line]
     assert [line for line in lines if line.strip() and line not in written] == []

@@ -22,7 +22,7 @@ from hilgw.config.load import load_text
 from hilgw.control.events import Connected
 from hilgw.plugins import new_air
 from tests.bodies.bench import BodyBench
-from tests.docs.reading import pages
+from tests.docs.reading import blocks, pages
 from tests.e2e.running import ROOT, copy_checkout
 
 SESSIONS: dict[str, Any] = {
@@ -58,7 +58,7 @@ def text_settings(block: str, **more: Any) -> Any:
 
 
 def test_the_robot_in_twenty_lines_drives_on_its_mock() -> None:
-    example, _ = re.findall(r"```yaml\n(.*?)```", TEXT_PAGE, re.S)
+    example, _ = blocks("yaml", TEXT_PAGE)
     settings = text_settings(example)
     mock = text_module.create("robot", new_air(), TEXT.mock(settings, "R2025a").parameters)
     line = BodyBench(TEXT.session(settings, "R2025a"), mock)
@@ -77,7 +77,7 @@ def test_the_example_of_a_body_in_python_adds_nmeas_checksum() -> None:
     section = TEXT_PAGE.split("## A robot that needs more")[1]
     assert "`hilgw new-body my_robot`" in section
     names: dict[str, Any] = {}
-    (example,) = re.findall(r"```python\n(.*?)```", section, re.S)
+    (example,) = blocks("python", section)
     exec(example, names)
     line = names["with_checksum"](b"GPGLL,5300.97914,N,00259.98174,E,125926,A")
     assert line.endswith(b",A*28\r\n")  # of the receiver's manual

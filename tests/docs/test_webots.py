@@ -16,16 +16,12 @@ import hilgw
 from hilgw.cli.main import main
 from hilgw.security.access import write_token
 from hilgw.testing.sim import wait_until
-from tests.docs.reading import pages
+from tests.docs.reading import blocks, pages
 from tests.e2e.plugin_host import VELOCITY, Built, PluginHost
 from tests.e2e.running import COMMAND, ROOT, Gateway, patient, report_of, run, run_program, start
 
 PAGE = pages("webots", "webots-connect")
 API = Path(hilgw.__file__).parent / "api" / "path"
-
-
-def blocks(kind: str) -> list[str]:
-    return re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
 
 
 def command(start: str) -> list[str]:
@@ -54,8 +50,8 @@ def wait_for(process: subprocess.Popen[str], pattern: str) -> str:
 
 @pytest.mark.process
 def test_from_a_world_to_a_packet_on_an_xbee(tmp_path: Path) -> None:
-    (tmp_path / "lab.yaml").write_text(blocks("yaml")[0].replace(":1234", ":0"))
-    (tmp_path / "brain.py").write_text(blocks("python")[0])
+    (tmp_path / "lab.yaml").write_text(blocks("yaml", PAGE)[0].replace(":1234", ":0"))
+    (tmp_path / "brain.py").write_text(blocks("python", PAGE)[0])
     [line] = re.findall(r"^    (WEBOTS_CONTROLLER_URL=tcp:\S+) python3 brain.py$", PAGE, re.M)
     with running(command("mock xbee.*"), tmp_path) as mock:
         wait_for(mock, "(lab-xbee)")
@@ -87,7 +83,7 @@ def test_a_controller_of_another_host_has_a_token_and_tls(tmp_path: Path) -> Non
     [plain] = re.findall(r'^    WEBOTS_CONTROLLER_URL="(tcp:\S+)\$\(cat lab.token\)"$', PAGE, re.M)
     [tls] = re.findall(r"With `(tls: \{.*?\})` in the place of `(?:plaintext: true)`", PAGE)
     secure = shlex.split(command("exec --url tls.*")[2])[0]
-    access = blocks("yaml")[-1]
+    access = blocks("yaml", PAGE)[-1]
     robot = "version: 1\nrobots: {rover: {controller: {kind: webots, listen: 'tcp://0.0.0.0:0'}}}\n"
     for text, url in ((access, plain + token), (access.replace("plaintext: true", tls), secure)):
         (tmp_path / "lab.yaml").write_text(robot + text)
@@ -110,7 +106,7 @@ def test_both_gateways_receive_the_other(tmp_path: Path) -> None:
         wait_until(lambda: "xbee-b" in air.text(), what="the mocks")
         rover_folder, base_folder = (folder(tmp_path, name) for name in ("rover", "base"))
         with Gateway(base_folder, base) as station, Gateway(rover_folder, rover) as robot:
-            (example,) = re.findall(r"```text\n(.*?)```", XBEES_PAGE, re.S)
+            (example,) = blocks("text", XBEES_PAGE)
             _, *words = example.replace("ping 3", "ping N").split()
             shown = re.compile(r" +".join(map(re.escape, words)).replace("N", r"\d+"))
             wait_until(lambda: shown.search(station.text()) is not None, what=example)
@@ -130,7 +126,7 @@ def folder(parent: Path, name: str) -> Path:
 
 @pytest.mark.process
 def test_ones_own_controller_meets_a_mocked_xbee(tmp_path: Path) -> None:
-    (tmp_path / "brain.py").write_text(blocks("python")[0])
+    (tmp_path / "brain.py").write_text(blocks("python", PAGE)[0])
     words = command("--config configs/\\S+ --set .*")
     words += ["--set", "robots.rover.controller.listen=tcp://127.0.0.1:0", *patient("rover")]
     with running(words, ROOT) as gateway:
@@ -155,7 +151,7 @@ def test_two_robots_over_two_modules(tmp_path: Path) -> None:
 
 WEBOTS_PLUGIN_PAGE = pages("webots-plugin")
 DEVICES = {"left wheel motor": "RotationalMotor", "left wheel sensor": "PositionSensor"}
-(CONFIG,) = re.findall(r"```yaml\n(.*?)```", WEBOTS_PLUGIN_PAGE, re.DOTALL)
+(CONFIG,) = blocks("yaml", WEBOTS_PLUGIN_PAGE)
 COMMANDS = re.findall(r"^    ((?:make|hilgw) .*)$", WEBOTS_PLUGIN_PAGE, re.MULTILINE)
 
 DECLARATIONS = """
@@ -171,7 +167,7 @@ void wb_robot_set_mode(int mode, const char *argument);
 @pytest.mark.process
 @pytest.mark.judge("gcc")
 def test_its_c_code_compiles(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```c\n(.*?)```", WEBOTS_PLUGIN_PAGE, re.DOTALL)
+    (code,) = blocks("c", WEBOTS_PLUGIN_PAGE)
     (tmp_path / "code.c").write_text(DECLARATIONS + f"void poll_window(void) {{\n{code}}}\n")
     done = run_program("gcc", "-fsyntax-only", "-Wall", "-Werror", "code.c", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -218,7 +214,7 @@ SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
 
 
 def block(kind: str) -> str:
-    (found,) = re.findall(rf"```{kind}\n(.*?)```", WEBOTS_PROXY_PAGE, re.DOTALL)
+    (found,) = blocks(kind, WEBOTS_PROXY_PAGE)
     return "\n".join(line.removeprefix("   ") for line in found.splitlines())
 
 
@@ -264,12 +260,8 @@ WEBOTS_PROXY_CONFIG = (ROOT / "configs" / "webots.yaml").read_text()
 GATEWAY = yaml.safe_load(WEBOTS_PROXY_CONFIG)["robots"]["gateway"]
 
 
-def block_gateway(kind: str, number: int = 0) -> str:
-    return re.findall(rf"```{kind}\n(.*?)```", GATEWAY_PAGE, re.DOTALL)[number]
-
-
 def test_the_world_lines_are_those_of_the_configuration_and_fit_it() -> None:
-    lines = block_gateway("wbt")
+    lines = blocks("wbt", GATEWAY_PAGE)[0]
     commented = "".join(f"#   {line}\n" for line in lines.splitlines())
     assert commented in WEBOTS_PROXY_CONFIG
     body = GATEWAY["body"]
@@ -278,13 +270,13 @@ def test_the_world_lines_are_those_of_the_configuration_and_fit_it() -> None:
 
 
 def test_the_settings_on_the_page_are_accepted() -> None:
-    shown = yaml.safe_load(block_gateway("yaml"))["robots"]["gateway"]
+    shown = yaml.safe_load(blocks("yaml", GATEWAY_PAGE)[0])["robots"]["gateway"]
     shipped = {key: each for key, each in GATEWAY["body"].items() if key != "mock"}
     assert shown == {**GATEWAY, "body": shipped}
 
 
 @pytest.mark.process
 def test_the_command_of_the_page_runs() -> None:
-    (line,) = block_gateway("sh").splitlines()
+    (line,) = blocks("sh", GATEWAY_PAGE)[0].splitlines()
     done = run(*line.split()[1:], cwd=ROOT)
     assert done.returncode == 0 and '"pong' in done.stdout, done.stdout + done.stderr

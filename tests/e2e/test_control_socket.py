@@ -1,6 +1,5 @@
 """The control socket of the installed command: from other shells, and beside hostile programs."""
 
-import json
 import os
 import re
 import signal
@@ -28,34 +27,7 @@ from tests.e2e.control_loop_peers import (
     set_value,
     write_configuration,
 )
-from tests.e2e.running import COMMAND, ROOT, Gateway, run, start
-
-
-def test_a_gateway_ends_in_silence_beside_clients_and_sweeps_the_dead(tmp_path: Path) -> None:
-    (tmp_path / "one.yaml").write_text("version: 1\n")
-    folder = tmp_path / "run" / "hilgw"
-    killed = Gateway(tmp_path, ["--config", "one.yaml"])
-    killed.stop(signal.SIGKILL)
-    [dead] = folder.iterdir()
-    gateway = Gateway(tmp_path, ["--config", "one.yaml"])
-    [path] = folder.iterdir()
-    assert path != dead
-    clients = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(20)]
-    for client in clients:
-        client.connect(str(path))
-        client.send(b'{"do": "report", "version": 2}\n')
-        with client.makefile() as answers:
-            answer = json.loads(answers.readline())
-        assert answer["report"]["control_socket"] == {"refused": 0}
-    second = run("--config", "one.yaml", "--control", str(path), cwd=tmp_path)
-    assert (second.returncode, second.stderr.count("\n")) == (1, 1), second.stderr
-    assert "another program has this control socket" in second.stderr
-    assert run("place", "rover", "1", "2", "3", cwd=tmp_path).returncode == 1  # unknown, and asked
-    assert gateway.stop(signal.SIGTERM) == 143
-    assert "Traceback" not in gateway.text()
-    assert not list(folder.iterdir())
-    for client in clients:
-        client.close()
+from tests.e2e.running import Gateway, run
 
 
 def test_a_stopped_gateway_is_named_and_the_other_disarms_its_robot(tmp_path: Path) -> None:
@@ -128,21 +100,6 @@ def test_any_shell(runtime: str | None, tmp_path: Path, monkeypatch: pytest.Monk
         controller.finish()
         robot.finish()
     robots.close()
-
-
-UART = str(ROOT / "configs" / "uart.yaml")
-
-
-def test_ctrl_c_ends_it_and_not_the_gateway(tmp_path: Path) -> None:
-    with Gateway(tmp_path, ["--config", UART]) as gateway:
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        words = start(tmp_path, *COMMAND, "watch", "rover.tx", **pipes)
-        assert words.stdout.readline()
-        words.send_signal(signal.SIGINT)
-        _, errors = words.communicate(timeout=DEADLINE_S)
-        assert words.returncode == 130
-        assert "Traceback" not in errors
-        assert gateway.process.poll() is None
 
 
 def test_bytes_between_a_bridge_and_a_mock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,13 +50,6 @@ def config_for(port: str, tmp_path: Path, *more: str) -> str:
     return str(path)
 
 
-def test_1_a_report_that_cannot_be_written(tmp_path: Path) -> None:
-    target = str(tmp_path / "nowhere" / "out.json")
-    done = run("--config", XBEE, "--duration", "0.3s", "--report", target, cwd=tmp_path)
-    assert done.returncode == 1
-    assert target in done.stderr
-
-
 def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
     done = run("--config", config_for("./nothing", tmp_path), "--duration", "1s", cwd=tmp_path)
     assert done.returncode == 4, done.stdout + done.stderr

@@ -486,15 +486,3 @@ async def test_the_low_latency_mode_of_a_driver_is_set_and_reported(
         assert asked == [True]
         assert any("low-latency" in notice for notice in transport.notices)
         await closed(transport)
-
-
-async def test_unplugging_is_seen_at_once_and_reported_once(path: DataPath, kind: str) -> None:
-    with Pty() as pty:
-        client = Client(await open_on(pty.path, path))
-        await turns()
-        pty.hang_up()
-        await until(lambda: bool(client.lost))
-        await client.transport.wait_closed()
-        await turns()
-        assert [error.where for error in client.lost] == [pty.path]
-        await client.close()

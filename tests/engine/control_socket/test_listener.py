@@ -169,49 +169,40 @@ async def test_a_start_that_fails_leaves_nothing(
 # --- clients --------------------------------------------------------------------------------------
 
 
-async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(tmp_path: Path) -> None:
-    path = tmp_path / "control"
-    gateway = server(path)
-    await gateway.start()
-    report = b'{"do": "report", "version": 2}\n'
-    clients = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_CLIENTS)]
-    for client in clients:
-        client.connect(str(path))
-        client.send(report)
-        await elapse(0.001)
-    assert gateway.report() == {"refused": 0}
-    assert "too many connections" in (await answer_at(path, report))["error"]
-    assert gateway.report() == {"refused": 1}
-    assert (await answer_at(path, b'{"do": "identify", "version": 2}\n'))["ok"] is True
-    stop = b'{"do": "disarm", "all": true, "speed": 3}\n'
-    assert await answer_at(path, stop) == {"ok": True, "robots": [], "version": 2}
-    idle = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MAX_STOPS)]
-    for number, each in enumerate(idle):
-        each.connect(str(path))
-        each.setblocking(False)
-        each.send(b'{"do": "dis' if number % 2 else b"")
-        await elapse(0.001)
-    for first in idle[:3]:  # a new one takes the place of the one that is silent for longest
-        assert (await answer_at(path, stop))["ok"] is True
-        await elapse(0.001)
-        assert b"too many connections" in first.recv(1000) and not first.recv(1000)
-        first.close()
-        await elapse(0.001)
-        replaced = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        replaced.connect(str(path))  # the place of that `disarm`
-        idle.append(replaced)
-        await elapse(0.001)
-    await elapse(STOP_S)
-    assert not idle[3].recv(1000)  # its time was over: no other needed its place
-    for each in idle:
-        each.close()
-    await elapse(IDLE_S + 1)
-    assert (await answer_at(path))["exit_code"] == 2
-    await elapse(0.1)
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-    for client in clients:
-        client.close()
-    await gateway.close()
+async def test_readers_that_never_read_are_few_and_closed_at_their_deadline(
+    tmp_path: Path, clients: ExitStack
+) -> None:
+    report, stop = (
+        b'{"do": "report", "version": 2}\n',
+        b'{"do": "disarm", "all": true, "speed": 3}\n',
+    )
+    async with served(tmp_path) as (path, gateway):
+        for _ in range(MAX_CLIENTS):
+            client(path, clients, report)
+            await elapse(0.001)
+        assert gateway.report() == {"refused": 0}
+        assert "too many connections" in (await answer_at(path, report))["error"]
+        assert gateway.report() == {"refused": 1}
+        assert (await answer_at(path, b'{"do": "identify", "version": 2}\n'))["ok"] is True
+        assert await answer_at(path, stop) == {"ok": True, "robots": [], "version": 2}
+        idle = []
+        for number in range(MAX_STOPS):
+            idle.append(client(path, clients, b'{"do": "dis' if number % 2 else b""))
+            await elapse(0.001)
+        for first in idle[:3]:  # a new one takes the place of the one that is silent for longest
+            assert (await answer_at(path, stop))["ok"] is True
+            await elapse(0.001)
+            assert b"too many connections" in first.recv(1000) and not first.recv(1000)
+            first.close()
+            await elapse(0.001)
+            client(path, clients)  # the place of that `disarm`
+            await elapse(0.001)
+        await elapse(STOP_S)
+        assert not idle[3].recv(1000)  # its time was over: no other needed its place
+        await elapse(IDLE_S + 1)
+        assert (await answer_at(path))["exit_code"] == 2
+        await elapse(0.1)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_a_line_has_a_deadline_however_it_drips(tmp_path: Path) -> None:
