@@ -13,4 +13,6 @@ def pages(*names: str) -> str:
 
 def blocks(kind: str, page: str) -> list[str]:
     """Return the blocks of this kind on a page."""
-    return re.findall(rf"```{kind}\n(.*?)```", page, re.S)
+    found = re.findall(rf"```{kind}\n(.*?)```", page, re.S)
+    assert found, f"the page has no block of {kind}"
+    return found

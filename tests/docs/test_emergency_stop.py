@@ -207,6 +207,38 @@ def test_both_run_as_shipped(lab: Lab) -> None:
 
 
 @pytest.mark.process
+def test_commands_show_both(lab: Lab) -> None:
+    simulator, bench, endpoint = lab
+
+    def measured() -> dict[str, Any]:
+        (found,) = json.loads(run("status", "--json", cwd=simulator.cwd).stdout)
+        return found if found["latency"]["link"].get("bench", {}).get("count") else {}
+
+    wait_until(measured, what="packets of the other")
+    shown = run("status", cwd=simulator.cwd).stdout
+    assert "  gateway@bench   up " in shown and "    bench up; one way p50 " in shown
+    status = measured()
+    other = status["federation"]["gateways"]["bench"]
+    assert other["round_trip_ms"] > 0 and abs(other["clock_offset_s"]) < 1  # one machine
+    port = status["ports"]["gateway@bench"]
+    assert port["received_packets"] > 0 < port["sent_packets"] and port["down"] is False
+    metrics = run("metrics", cwd=bench.cwd).stdout
+    assert 'gateway="simulator"} 1.0\n' in metrics and 'hop="link",part="simulator"' in metrics
+    for words in ((), ("--connect", endpoint)):
+
+        def has_both(words: tuple[str, ...] = words) -> bool:
+            """Whether all is there: a scan ends after a second, however slow the machine is."""
+            done = run("scan", "--network", *words, "--json", cwd=simulator.cwd)
+            found = {each["name"]: each for each in json.loads(done.stdout or "[]")}
+            return found.keys() == {"simulator", "bench"} and (
+                found["simulator"]["robots"].keys() == {"rover"}
+                and "xbee0" in found["bench"]["listeners"]
+            )
+
+        wait_until(has_both, what="both")
+
+
+@pytest.mark.process
 def test_another_program_listens_and_sends(lab: Lab, tmp_path: Path) -> None:
     simulator, _, endpoint = lab
     command = [sys.executable, SCRIPT, endpoint, "lab", "radio", "12", "by hand"]
