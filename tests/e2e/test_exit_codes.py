@@ -50,13 +50,6 @@ def config_for(port: str, tmp_path: Path, *more: str) -> str:
     return str(path)
 
 
-def test_4_a_port_that_never_appears(tmp_path: Path) -> None:
-    done = run("--config", config_for("./nothing", tmp_path), "--duration", "1s", cwd=tmp_path)
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert "./nothing" in done.stderr
-    assert "waiting" in done.stdout
-
-
 def test_6_another_module_than_configured_and_4_at_once_for_a_port_in_use(tmp_path: Path) -> None:
     with Gateway(tmp_path, ["mock", "xbee", "--link", "./xb"]):
         config = config_for("./xb", tmp_path, 'module: "0013A200DEADBEEF"')

@@ -184,6 +184,8 @@ robots:
   rover: {controller: {kind: webots, listen: "tcp://127.0.0.1:1", battery: [10, 2000, 0]}}
   bare: {controller: {kind: webots, listen: "tcp://127.0.0.1:3"}}
   cab: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:2"}}
+  lamp: {position: [0, 0, 0], devices: {ir: {node: Emitter, type: infra-red}}}
+  eye: {devices: {ir: {node: Receiver, type: infra-red}}}
 """
 
 
@@ -247,6 +249,14 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
         ("set bare --battery 1", 1, "cannot be charged: it has none"),
         ("set nobody --battery 1", 1, "nobody"),
         ("set rover --battery 1 --channel 3", 2, "--battery is of a robot alone"),
+        ("place lump 1 2 3", 1, "no object 'lump' here; did you mean 'lamp'?"),
+        ("place lamp 1 2", 2, "give X Y Z in metres"),
+        ("place lamp 1 2 1e300", 3, "is not a valid position"),
+        ("place lamp 1 2 3 --rotation 0 0 0 1", 2, "no axis"),
+        ("set lamp.ir", 2, "give --channel N or --range M"),
+        ("set lamp.ir --channel -2", 1, "refused: channel"),
+        ("set eye.ir --range 2", 1, "a Receiver has no range"),
+        ("set lamp.xx --range 2", 1, "no device 'lamp.xx' here; did you mean"),
     ],
 )
 def test_what_a_gateway_answers(tmp_path: Path, command: str, code: int, words: str) -> None:
