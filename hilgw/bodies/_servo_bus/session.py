@@ -167,6 +167,7 @@ class ServoBusSession(RobotSession):
 
     def _flush(self, now: int) -> list[Event]:
         for lost in self._bus.end_late(now):
+            self._reader.clear()  # what is to come belongs to no packet that has begun
             if lost.vital is not None:
                 culprit = self._by_number[lost.vital]
                 self._lose(culprit, f"servo {culprit.number} does not answer", now)
