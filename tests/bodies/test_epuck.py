@@ -335,6 +335,16 @@ def test_a_velocity_beyond_the_robots_own_is_reported() -> None:
     ]
 
 
+def test_a_damaged_answer_is_not_called_late() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 2.0)
+    assert line.run(100, lambda: line.session._exchange.waiting)
+    line.handle(line.session.receive(bytes(20), line.now))  # noise, and the answer comes after it
+    line.run(200)
+    assert line.session.counts["damaged"] == 1 and line.of(Notice) == []
+    assert line.session.counts["late_answers"] == 0 and line.mock.speeds == (318, 0)
+
+
 @pytest.mark.parametrize("late_ms", [95, 130, 160])
 @pytest.mark.parametrize("wait_ms", range(0, 32, 5))
 def test_late_answers_are_named_and_belong_to_no_other_request(late_ms: int, wait_ms: int) -> None:

@@ -98,7 +98,7 @@ def test_what_an_adapter_echoes_is_dropped() -> None:
 def test_velocity_in_the_unit_of_the_servo(phase: int, unit: int) -> None:
     line = up({"registers": f"1:18:{phase}, 2:18:{phase}"})
     line.settings(LEFT, math.inf, -2.0, 5.0, 0.7)
-    line.run(400)
+    line.run(420)
     servo = line.mock.servos[1]
     assert servo.get(SPEED) == round(-2.0 / STEP / unit)
     assert servo.speed == pytest.approx(-2.0 / STEP, abs=unit)
@@ -363,3 +363,35 @@ def test_a_damaged_length_costs_one_answer(robot: Robot, head: str) -> None:
     line.run(400)
     assert not line.of(Disconnected) and line.session.counts["silences"] == 0
     assert len(line.of(SensorValue)) > 10
+    assert not line.of(Notice), "damaged, not late"
+
+
+class BusyServos:
+    """Servos that take nothing for 10 ms after a write to their EEPROM, which Lock 0 keeps."""
+
+    def __init__(self, line: BodyBench) -> None:
+        self._receive, self._servos, self._until = line.mock.receive, line.mock.servos, 0
+        line.mock.receive = self.receive
+
+    def receive(self, data: bytes, now: int) -> None:
+        for packet in data.split(b"\xff\xff"):
+            if packet and now >= self._until:
+                is_kept = packet[2:3] in (b"\x03", b"\x83") and packet[3] < 40
+                if is_kept and not self._servos[1].table[LOCK]:
+                    self._until = now + 10_000_000
+                self._receive(b"\xff\xff" * (packet != b"\0\0") + packet, now)
+
+
+def test_servos_that_are_busy_with_their_eeprom_change_their_mode() -> None:
+    line = bench({"registers": "1:55:0, 2:55:0"})
+    BusyServos(line)
+    line.open(600)
+    assert len(line.of(Connected)) == 1, "the handshake writes the Response Level"
+    for name in (LEFT, RIGHT):
+        line.command(name, "velocity", 2.0)
+    line.run(200)
+    assert all(servo.speed for servo in line.mock.servos.values())
+    assert not line.of(Disconnected)
+    stopped(line)
+    line.run(100)
+    assert stands(line)

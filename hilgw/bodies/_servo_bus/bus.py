@@ -56,7 +56,8 @@ class ServoKind(ABC):
     registers that end with the mode. level: the register that makes servos answer all instructions,
     and its number. profile: what a goal needs first. read_back: registers that are compared with
     what was set, and their names. unlimited: the number of a profile of velocity without a limit.
-    ends_cut: what comes before a stop, and ends an instruction that was cut.
+    ends_cut: what comes before a stop, and ends an instruction that was cut. busy_ns: a servo takes
+    nothing for so long after a new mode.
     """
 
     offsets: Mapping[int, int]
@@ -88,6 +89,7 @@ class ServoKind(ABC):
     errors: Mapping[int, str] = field(default_factory=dict)
     unlimited: int = 0
     ends_cut: bytes = b""
+    busy_ns: int = 0
 
     @property
     def goals(self) -> tuple[int, int]:

@@ -117,6 +117,8 @@ class Goals:
     ) -> None:
         if not status.error:
             servo.written(register, amount, last=last)
+            if register == self._kind.mode:
+                self._bus.free_ns = now + self._kind.busy_ns
         elif status.alert:  # its hardware error keeps it from moving
             self.drop(servo)
         else:

@@ -65,9 +65,9 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, ServoAnswer, None]):
         self._put(self.start(now))
 
     def proceed(self, now: int) -> None:
-        """Continue where the answer has not come in time, or has another size."""
+        """Ask again, or continue, where the answer has not come in time or has another size."""
         if not self.over:
-            self._put(self.answer(None, now))
+            self._put(self.expire(self.deadline or now))
 
     def _transaction(self, step: DialogueStep, attempt: int) -> Transaction:
         assert isinstance(step, Ask)
@@ -110,7 +110,8 @@ class Handshake(Dialogue[Transaction | ProtocolFailure, ServoAnswer, None]):
         register, level = kind.level
         yield Transaction(kind.write_all(register, dict.fromkeys(self._servos, level)), [])
         for servo in servos:
-            status = yield Ask(servo, *kind.identity(servo.number))
+            # Asked twice: its EEPROM may be busy with the level.
+            status = yield Ask(servo, *kind.identity(servo.number), tries=2)
             if status is not None and not status.error:
                 model = self.models[servo.number] = self._model(servo, status.data)
                 servo.identify(model)

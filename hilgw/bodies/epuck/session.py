@@ -233,7 +233,9 @@ class EPuckSession(WheeledSession):
         values = exchange.values()
         if values is None:
             self.counts["damaged"] += 1
-            return self._reset_seen(bytes(exchange.received), now) or self._missed(now)
+            return self._reset_seen(bytes(exchange.received), now) or self._missed(
+                now, is_late=False
+            )
         self._good_ns = now
         self._is_stopping = False  # the robot has the speeds that were set
         events: list[Event] = []
@@ -264,14 +266,14 @@ class EPuckSession(WheeledSession):
             f"{count * self._byte_ns / 1e6:.1f} ms, the rest is its delay; raise period_ms"
         )
 
-    def _missed(self, now: int) -> list[Event]:
+    def _missed(self, now: int, *, is_late: bool = True) -> list[Event]:
         self.counts["misses"] += 1
         if self._phase is Phase.CHECK:
             return [Notice("no answer to a binary request"), *self._begin(now)]
         if now - self._good_ns >= self._silence_ns:
             self.counts["silences"] += 1
             return self._lose(f"no valid answer for {self._settings.silence_s:g} s", now)
-        return self._resync(now, has_missed=True)
+        return self._resync(now, has_missed=is_late)
 
     def _resync(self, now: int, *, has_missed: bool = False) -> list[Event]:
         self.counts["resyncs"] += 1

@@ -21,6 +21,7 @@ from hilgw.bodies._servo_bus.bus import (
     ServoKind,
     StatusReader as StatusReader,
 )
+from hilgw.units import NS_PER_MS
 
 TURN = 4096
 STEP = math.tau / TURN
@@ -72,6 +73,7 @@ class Feetech(ServoKind):
                 5: "overload",
             },
             unlimited=32_767,  # 0 is unlimited, or a stop, as in Phase
+            busy_ns=15 * NS_PER_MS,  # while its EEPROM takes the mode
             ends_cut=b"\0\0",  # as a length it is not valid; FF of the next header would be
         )
 
