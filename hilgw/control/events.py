@@ -366,8 +366,8 @@ class StopPlan:
     it then. commands: what it sets the motors to. copies: how often the control loop writes it, at
     least 30 ms apart, as a serial line may damage it and the robot acknowledges none; 0: the stream
     is reliable, or the session itself repeats the stop until the robot has acknowledged it
-    (`is_idle`). is_asked: after each copy the session asks whether the robot has it, and reports
-    one that it has not.
+    (`is_idle`). is_asked: with the last copy the session asks whether the robot has it, and
+    reports where it has not.
     """
 
     events: list[Event]

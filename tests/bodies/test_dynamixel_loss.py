@@ -9,7 +9,7 @@ import pytest
 from hilgw.bodies.dynamixel.settings import ServoSettings
 from hilgw.control.events import Connected, Disconnected, Notice, StopReason
 from hilgw.units import NS_PER_MS
-from tests.bodies.bench import DYNAMIXEL, LEFT, RIGHT, BodyBench
+from tests.bodies.bench import DYNAMIXEL, FEETECH, LEFT, RIGHT, BodyBench, Robot
 from tests.bodies.servos import TORQUE, harsh, packets_of, pulses, stands, written_to
 
 up = DYNAMIXEL.up
@@ -318,6 +318,26 @@ def test_a_late_answer_is_not_that_of_the_next_question(wait_ms: int, late_ms: i
     angle = line.mock.servos[1].pulses
     line.run(40)
     assert line.mock.servos[1].pulses != angle
+
+
+@pytest.mark.parametrize(("bus", "length"), [(DYNAMIXEL, 5), (FEETECH, 3)])
+def test_an_answer_with_a_length_that_lies_takes_no_other_with_it(bus: Robot, length: int) -> None:
+    """It is damaged, and none is late: its rest is not waited for."""
+    line = bus.up()
+    take, answers = line.mock.take, []
+
+    def lying(now: int) -> bytes:
+        data = bytearray(take(now))
+        if data and not answers:
+            answers.append(bytes(data))
+            data[length] = 200
+        return bytes(data)
+
+    line.mock.take = lying
+    line.run(400)
+    assert answers and line.of(Disconnected) == line.of(Notice) == []
+    assert line.session.counts["late_answers"] == 0
+    assert line.session.counts["damaged"] == 1
 
 
 def test_after_a_missing_answer_nothing_is_asked_but_a_ping() -> None:

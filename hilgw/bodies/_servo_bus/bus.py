@@ -174,6 +174,8 @@ class StatusReader:
         self._buffer = bytearray()
 
     def clear(self) -> None:
+        """Forget a packet whose rest has not come."""
+        self.dropped["damaged"] += bool(self._buffer)
         self._buffer.clear()
 
     def feed(self, data: bytes) -> list[ServoAnswer]:

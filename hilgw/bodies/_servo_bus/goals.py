@@ -118,7 +118,7 @@ class Goals:
         if not status.error:
             servo.written(register, amount, last=last)
             if register == self._kind.mode:
-                self._bus.free_ns = now + self._kind.busy_ns
+                self._bus.free_ns = max(self._bus.free_ns, now + self._kind.busy_ns)
         elif status.alert:  # its hardware error keeps it from moving
             self.drop(servo)
         else:

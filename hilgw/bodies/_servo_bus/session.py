@@ -82,6 +82,7 @@ class ServoBusSession(RobotSession):
         self._urgent = b""  # is written at once
         self._stopping: set[int] = set()  # motors whose stop is written again
         self._stop_asked: Transaction | None = None  # the last one
+        self._written_stops = 0  # copies of the last stop of all motors
         self._stopped: set[int] = set()  # motors that got a stop after their last command
         self._wake_ns: int | None = None
         self._switch_off()
@@ -167,7 +168,7 @@ class ServoBusSession(RobotSession):
 
     def _flush(self, now: int) -> list[Event]:
         for lost in self._bus.end_late(now):
-            self._reader.clear()  # what is to come belongs to no packet that has begun
+            self._reader.clear()  # what a damaged length still awaits would take the next answers
             if lost.vital is not None:
                 culprit = self._by_number[lost.vital]
                 self._lose(culprit, f"servo {culprit.number} does not answer", now)
@@ -376,13 +377,16 @@ class ServoBusSession(RobotSession):
 
     def _halt(self, reason: StopReason, now: int) -> StopPlan:
         commands = self._commands(self._servos)
+        self._written_stops = 1
         self._halt_now(self._servos, now)
         return StopPlan(self._flush(now), commands, self._copies, is_asked=True)
 
     def stop_again(self, motors: Collection[int] | None, now: int) -> list[Event]:
         if self._can_stop:
             self._stopping.update(self._servos if motors is None else motors)
-        asked = self._these(self._stopped if motors is None and self._is_up else ())
+        self._written_stops += motors is None
+        is_asked = motors is None and self._is_up and self._written_stops >= self._copies
+        asked = self._these(self._stopped if is_asked else ())
         if motors is None and not self._is_up:
             self._events.append(Notice(NOT_SET_UP))
         for servo in [each for each in asked if each.mode is not None]:  # others have no torque
