@@ -337,8 +337,15 @@ def test_a_velocity_beyond_the_robots_own_is_reported() -> None:
 
 def test_a_damaged_answer_is_not_called_late() -> None:
     line = up()
+    receive, requests = line.mock.receive, []
+
+    def asked(data: bytes, now: int) -> None:
+        requests.append(data)
+        receive(data, now)
+
     line.command(LEFT, "velocity", 2.0)
-    assert line.run(100, lambda: line.session._exchange.waiting)
+    line.mock.receive = asked
+    assert line.run(100, lambda: bool(requests))
     line.handle(line.session.receive(bytes(20), line.now))  # noise, and the answer comes after it
     line.run(200)
     assert line.session.counts["damaged"] == 1 and line.of(Notice) == []

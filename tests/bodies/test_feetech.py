@@ -16,16 +16,14 @@ from hilgw.control.events import (
     Notice,
     ProtocolFailure,
     RefusedRequest,
-    SensorValue,
     StopReason,
 )
-from tests.bodies.bench import DYNAMIXEL, FEETECH, LEFT, RIGHT, BodyBench, Robot
+from tests.bodies.bench import FEETECH, LEFT, RIGHT, BodyBench
 
 bench, up = FEETECH.bench, FEETECH.up
 SERVOS = Feetech({})
 STEP = math.tau / 4096
 MODE, ACCELERATION, SPEED, FORCE, LOCK = 33, 41, 46, 48, 55
-DAMAGED = "ff ff fd 00 01 f5 00 55 00"  # the head of an answer of 245 bytes
 ARM: dict[str, Any] = {"motors": {"arm": ServoSettings(id=1)}}
 
 
@@ -346,24 +344,6 @@ def test_a_late_answer_is_never_that_of_another_question(delay_ms: int) -> None:
     at = line.mock.servos[2].pulses * STEP
     shown = line.values()["right wheel sensor"] + 2048 * STEP
     assert math.remainder(shown - at, math.tau) == pytest.approx(0, abs=0.1)
-
-
-@pytest.mark.parametrize(("robot", "head"), [(FEETECH, "ff ff 01 fa 00"), (DYNAMIXEL, DAMAGED)])
-def test_a_damaged_length_costs_one_answer(robot: Robot, head: str) -> None:
-    """The answers after it are not held back until so many bytes have come."""
-    line = robot.up()
-    line.enable("left wheel sensor")
-    line.run(100)
-    line.cut = True
-    assert line.run(30, lambda: line.session._bus.waiting)
-    line.run(5)
-    line.handle(line.session.receive(bytes.fromhex(head), line.now))
-    line.cut = False
-    line.values()
-    line.run(400)
-    assert not line.of(Disconnected) and line.session.counts["silences"] == 0
-    assert len(line.of(SensorValue)) > 10
-    assert not line.of(Notice), "damaged, not late"
 
 
 class BusyServos:
