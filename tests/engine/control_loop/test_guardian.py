@@ -147,10 +147,12 @@ def pids(guardian: Guardian) -> list[int]:
 
 
 async def send(guardian: Guardian, number: int) -> int:
-    """A signal to the first process; returns its pid."""
+    """A signal to the first process, which is frozen after SIGSTOP; returns its pid."""
     await until(lambda: pids(guardian))
     pid = pids(guardian)[0]
     os.kill(pid, number)
+    status = Path(f"/proc/{pid}/status")
+    await until(lambda: number != signal.SIGSTOP or "State:\tT" in status.read_text())
     return pid
 
 
