@@ -98,9 +98,13 @@ def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path
     assert bool(tables) is (kind in kinds.DRAWN or kind == "packet")
     out = io.BytesIO()
     convert.to_mcap(recording, out)
-    ((schema, channel, message),) = mcap.reader.make_reader(
-        io.BytesIO(out.getvalue())
-    ).iter_messages()
+    reader = mcap.reader.make_reader(io.BytesIO(out.getvalue()))
+    (head,) = reader.iter_metadata()
+    assert {key: str(each) for key, each in recording.head.items()}.items() <= head.metadata.items()
+    lines = io.StringIO()
+    convert.to_json_lines(recording, lines)
+    assert [*map(json.loads, lines.getvalue().splitlines())] == [recording.head, found]
+    ((schema, channel, message),) = reader.iter_messages()
     assert schema is not None
     properties, sent = json.loads(schema.data)["properties"], json.loads(message.data)
     types = {"string": str, "number": float, "integer": int, "boolean": bool, "array": list}
