@@ -365,3 +365,21 @@ def test_a_drive_mode_that_the_servo_keeps_is_tried_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(servo, "write", plain)
     line.run(1500)
     assert len(line.found(Connected)) == 1 and servo.table[DRIVE_MODE] == 0
+
+
+def test_a_rate_limit() -> None:
+    line = up(limits={LEFT: MotorLimits(rate=2.0)})
+    line.command(LEFT, "velocity", 2.0)
+    line.run(500)
+    assert 0.5 < line.mock.servos[1].speed / 4096 * math.tau < 1.5
+    line.run(700)
+    assert line.mock.servos[1].speed / 4096 * math.tau == pytest.approx(2.0, abs=0.02)
+
+
+def test_acceleration_and_torque_of_a_position_are_those_of_the_servo() -> None:
+    line = up(motors={"arm": ServoSettings(id=1)}, mock={})
+    line.settings("arm", 1.0, 0.5, 3.0, 0.7)
+    line.run(500)
+    servo = line.mock.servos[1]
+    assert (servo.table[11], servo.get(108, 4), servo.get(112, 4)) == (3, 8, 21)
+    assert servo.get(100, 2) == 442  # half the torque: Goal PWM

@@ -455,3 +455,12 @@ def test_what_wc2ec_cannot_set_is_refused() -> None:
         for setting in (LedValue(0, 1), BrakeDamping(0, 1.0), FeedbackSwitch(1, 32.0)):
             assert reasons(session.tune(setting, 0)) == ["not_settable"]
         assert session.counts["commands"] == 0
+
+
+def test_limits_of_a_motor_that_the_robot_does_not_have_are_reported_once() -> None:
+    session = robot(limits={"lfet": MotorLimits(), "left": MotorLimits()})
+    events = session.receive(raw(SensorData(38, 0, 1.0)), 0)
+    assert [event.text for event in events if isinstance(event, Notice)] == [
+        "the robot has no motor 'lfet'"
+    ]
+    assert session.receive(raw(SensorData(38, 0, 2.0)), 0) == [SensorValue(0, 2.0)]

@@ -405,3 +405,10 @@ def test_channels_that_cannot_be_forwarded_are_named() -> None:
     assert Forwarding(channels={5: 12, -1: 0}).errors() == []
     wrong = Forwarding(channels={CHANNEL_MAX + 1: 1, 6: 2, 7: 2}).errors()
     assert [where for where, *_ in wrong] == ["channels", "channels.7"]
+
+
+def test_many_commands_in_one_step_are_no_way_around_the_rate() -> None:
+    slew = Slew(50.0, 0.0, brakes=True)
+    for now in range(0, STEP_NS, STEP_NS // 100):
+        slew.aim(100.0, now)
+    assert slew.value <= 2.0 + 1e-9
