@@ -144,6 +144,6 @@ def of_status(status: Event, before: Event) -> Iterator[Reading]:
 
 
 def at_most(bounds_s: Sequence[float], buckets: Sequence[int], durations: float) -> float:
-    """Return the bound that so many durations do not exceed; infinity: more than all bounds."""
+    """Return the bound that this many durations do not exceed; infinity: more than all bounds."""
     pairs = zip(bounds_s, buckets, strict=False)
     return next((bound for bound, count in pairs if count >= durations), math.inf)

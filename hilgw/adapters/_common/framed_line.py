@@ -242,7 +242,9 @@ class FramedLineSession(FramedLine):
         return super().close()
 
     def _received_event(self, payload: bytes, now: int) -> Event:
-        return _ECHO if self._is_echo(payload, now) else super()._received_event(payload, now)
+        if self._echoes and self._is_echo(payload, now):
+            return _ECHO
+        return super()._received_event(payload, now)
 
     def _is_echo(self, payload: bytes, now: int) -> bool:
         echoes = self._echoes
@@ -257,5 +259,6 @@ class FramedLineSession(FramedLine):
         return False
 
     def _sent(self, payload: bytes, frame: bytes, now: int) -> None:
-        late_ns = self._line.duration_ns(len(frame)) + self._framing.pause_ns + ECHO_NS
-        self._echoes.append((payload, now + self._line.duration_ns(len(frame)) + late_ns))
+        if self._echoes.maxlen:
+            late_ns = self._line.duration_ns(len(frame)) + self._framing.pause_ns + ECHO_NS
+            self._echoes.append((payload, now + self._line.duration_ns(len(frame)) + late_ns))

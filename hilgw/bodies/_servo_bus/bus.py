@@ -56,8 +56,8 @@ class ServoKind(ABC):
     registers that end with the mode. level: the register that makes servos answer all instructions,
     and its number. profile: what a goal needs first. read_back: registers that are compared with
     what was set, and their names. unlimited: the number of a profile of velocity without a limit.
-    ends_cut: what comes before a stop, and ends an instruction that was cut. busy_ns: a servo takes
-    nothing for so long after a new mode.
+    ends_cut: what comes before a stop, and ends an instruction that was cut. busy_ns: how long
+    a servo takes nothing after a new mode.
     """
 
     offsets: Mapping[int, int]
@@ -175,8 +175,9 @@ class StatusReader:
 
     def clear(self) -> None:
         """Forget a packet whose rest has not come."""
-        self.dropped["damaged"] += bool(self._buffer)
-        self._buffer.clear()
+        if self._buffer:
+            self.dropped["damaged"] += 1
+            self._buffer.clear()
 
     def feed(self, data: bytes) -> list[ServoAnswer]:
         self._buffer += data

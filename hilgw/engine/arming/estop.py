@@ -28,7 +28,7 @@ PERIOD_S = 0.01
 PERIOD_NS = 10 * NS_PER_MS
 # The event loop ran so often, and no reading came meanwhile.
 MISSED = 4
-# The event loop has so long to stop the robots, before the thread does.
+# The event loop has this long to stop the robots, before the thread does.
 LOOP_S = 0.02
 OPEN_AGAIN_S = 0.5
 UNREAD = "it has not been read yet"

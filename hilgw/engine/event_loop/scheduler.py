@@ -19,7 +19,7 @@ from hilgw.units import NS_PER_S
 
 _NEVER = sys.maxsize
 _ALWAYS = -sys.maxsize  # before all deadlines
-_LAST = 1 << 63  # what is called last at its time is behind so many others
+_LAST = 1 << 63  # what is called last at its time is behind this many others
 _COMPACT_FROM = 64  # void entries stay in the heap until they are the larger half of it
 
 Due = TypeVar("Due", bound=tuple[Any, ...])

@@ -27,7 +27,7 @@ Restart = Literal["never", "on-failure", "with-body"]
 BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 INTERRUPTED = (-signal.SIGINT, 128 + signal.SIGINT)  # the latter of a shell
 FAILURES = 10  # in a row; then it stays down
-STEADY_NS = 60 * NS_PER_S  # a run of so long ends a row
+STEADY_NS = 60 * NS_PER_S  # a run of this length ends a row
 
 _AGAIN = "start hilgw again"
 

@@ -76,7 +76,7 @@ class RecordingProcess:
         self._lost, self._error = 0, ""  # what the process never got, and why
         self._clock, self._waits, self._on_report = clock, waits, on_report
         self.gathered: list[Event] = []
-        self._encoded, self._count = bytearray(), 0  # and so many events are in it
+        self._encoded, self._count = bytearray(), 0  # and the number of events in it
         self.add = self.gathered.append
         self._timer: Handle | None = None
         self._waiting: SimpleQueue[bytes | bytearray | None] = SimpleQueue()

@@ -125,7 +125,7 @@ class SimEventLoop(SimulatedLoop):
         assert not late or condition(), _missed(what or condition, timeout_s)
 
     def advance(self, seconds: float) -> None:
-        """Run the event loop for so much simulated time."""
+        """Run the event loop for this much simulated time."""
         ended: list[bool] = []
         self.clock.call_at(self.clock.time + s_to_ns(seconds), lambda: ended.append(True))
         self.until(lambda: ended, timeout_s=seconds + 1)
