@@ -126,6 +126,19 @@ def arm(mock: dict[str, object] | None = None, **settings: object) -> BodyBench:
     return line
 
 
+@pytest.mark.parametrize("position", [-3, 4_100])
+def test_a_servo_beyond_its_limits_goes_to_the_limit(position: int) -> None:
+    """It takes no other goal, and would resume the old one."""
+    line = arm()
+    line.cut = True
+    line.run(600)
+    line.mock.servos[1].pulses = position
+    line.cut = False
+    line.run(1_500)
+    assert line.found(Connected) and line.mock.servos[1].torque
+    assert abs(line.mock.servos[1].pulses - position) <= 5
+
+
 def cable_comes_off(line: BodyBench) -> None:
     line.cut = True
     lost(line, 1_000)

@@ -65,10 +65,10 @@ class Silent(Mock):
 class Hand(BodyBench):
     """A session, and its robot played by the test."""
 
-    def __init__(self, settings: TextBodySettings) -> None:
+    def __init__(self, settings: TextBodySettings, quiet_ms: int = 50) -> None:
         assert BODY.check(settings) == []
         super().__init__(BODY.session(settings, "R2025a"), Silent("robot"))
-        self.open(50)  # the line is silent
+        self.open(quiet_ms)
         self.emit(b"v1\r\n")
         assert Connected("text robot 1") in self.events
         self.sent()
@@ -672,3 +672,28 @@ def test_velocity_0_of_one_servo_does_not_stop_the_others_in_its_line() -> None:
     hand.give(MotorCommand(1, "velocity", 0.0))
     hand.run(1)
     assert hand.sent() == b"M0\r\n"  # now all of them stand
+
+
+def test_a_line_with_repeat_is_sent_for_each_command_with_the_same_numbers() -> None:
+    for repeat in (True, False):
+        motion = DeclaredMotion(send='{"T":1,"L":{m}}', expect="m", repeat=repeat)
+        hand = Hand(minimal(commands=(motion,)))
+        hand.move(1.0)
+        assert hand.sent() == b'{"T":1,"L":10}\r\n'
+        hand.emit(b"m\r\n")
+        hand.move(1.0)
+        assert bool(hand.sent()) is repeat, "the robot has a watchdog"
+
+
+def test_a_slow_line_has_time_for_its_answers() -> None:
+    """At 300 baud an answer of 60 bytes takes 2 s."""
+    hand = Hand(minimal(baudRate=300, period_ms=20_000, always_on=("a",)), quiet_ms=1_000)
+    hand.run(0)  # the sensor is asked for
+    for byte in b"s" + 58 * b"1" + b"\n":
+        hand.run(34)
+        hand.emit(bytes((byte,)))
+    assert hand.session.counts["timeouts"] == 0
+    assert not hand.found(Disconnected) and hand.found(SensorValue)
+    hand.run(20_000)  # silence is noticed all the same, and named as long as it was
+    (lost,) = hand.found(Disconnected)
+    assert lost.reason.startswith("no answer for 17.")

@@ -11,6 +11,7 @@ from hilgw.control.events import (
     BrakeDamping,
     Connected,
     DeviceFault,
+    Disconnected,
     EmitterSettings,
     Event,
     FeedbackSwitch,
@@ -362,6 +363,31 @@ def test_noise_and_cut_frames_are_dropped_and_a_cut_message_is_not() -> None:
     assert line.session.receive(b"\x07noise\0" + good[3:] + good, 1) == [SensorValue(0, 1.0)]
     half = line.framing.encode(encode(SensorData(38, 0, 1.0))[:-2])
     assert isinstance(line.session.receive(half + good, 2)[-1], ProtocolFailure)
+
+
+def test_our_own_silence_is_broken_by_the_last_commands() -> None:
+    line = Line(silence_s=0.3)
+    line.receive(0, *REGISTRATIONS[:3])
+    assert line.session.next_deadline() == 100 * MS
+    assert line.sent(line.session.expire(100 * MS)) == [SetValue(53, 1, 0.0), SetValue(53, 2, 0.0)]
+    line.receive(101 * MS, SensorData(38, 0, 1.0))
+    commanded(line.session, MotorCommand(1, "velocity", 2.0), 150 * MS)
+    assert line.session.next_deadline() == 250 * MS
+    assert line.sent(line.session.expire(250 * MS))[0] == SetValue(53, 1, 2.0)
+
+
+def test_a_slow_line_has_time_for_its_frames() -> None:
+    """At 300 baud a value takes more than half a second, and a robot's registrations many."""
+    line = Line(baudRate=300)
+    line.receive(0, REGISTRATIONS[0], REGISTRATIONS[2])  # one was lost
+    events = line.receive(1_500 * MS, REGISTRATIONS[2])
+    assert not [event for event in events if isinstance(event, Disconnected)]
+    for now in range(3_000, 12_000, 1_500):  # it registers on: a frame of ours would end that
+        line.receive(now * MS, REGISTRATIONS[2])
+        assert line.sent(line.session.expire(now * MS)) == []
+    line.receive(12_000 * MS, REGISTRATIONS[1])
+    assert line.sent(line.session.expire(13_000 * MS))
+    assert Disconnected("silent for 0.5 s") in line.session.expire(16_000 * MS)
 
 
 def registered(line: Line, count: int) -> list[Event]:

@@ -401,3 +401,14 @@ def test_each_gateway_disarms_the_names_that_it_has(
         f"van: disarmed {at_b}",
     ]
     assert printed.err == ""
+
+
+def test_the_stop_is_the_first_message(folder: Path) -> None:
+    def answer(request: dict[str, object]) -> bytes:
+        return json.dumps({"ok": True, "robots": request.get("robots", ["bus"])}).encode() + b"\n"
+
+    with peer(folder / "a.sock", answer) as first, peer(folder / "b.sock", answer) as second:
+        assert main(["disarm", "cab"]) == 0
+        assert main(["disarm", "--all"]) == 0
+    asked = [{"do": "disarm", "robots": ["cab"]}, {"do": "disarm", "all": True}]
+    assert first == second == asked

@@ -235,6 +235,23 @@ async def test_what_blocks_the_thread_does_not_block_the_event_loop() -> None:
 
 
 @pytest.mark.wall_clock("a thread sends")
+async def test_a_light_packet_passes_none_that_the_thread_has_begun_to_send() -> None:
+    """Zenoh blocks that one: what follows waits behind it, and the event loop does not."""
+    async with running() as bench:
+        count = await calm(bench)
+        bench.zenoh.open.clear()
+        bench.put(count)
+        wait_until(lambda: bench.zenoh.blocked == 1)  # nothing waits in the queue
+        for number in (count + 1, count + 2):
+            bench.now += 1
+            bench.put(number, is_light=True)
+        await turns(3)
+        assert bench.sent() == list(range(count))
+        bench.zenoh.open.set()
+        wait_until(lambda: bench.sent() == list(range(count + 3)))
+
+
+@pytest.mark.wall_clock("a thread sends")
 async def test_what_zenoh_refuses_beside_packets_is_the_failure_of_the_session() -> None:
     async with running() as bench:
         bench.session.answer("a/key", print)  # this Zenoh declares no queryables

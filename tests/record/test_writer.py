@@ -239,3 +239,28 @@ def test_what_is_repeated_counts_for_no_size(tmp_path: Path) -> None:
     found = list(Recording(tmp_path / "run.pcapng").events(states=True))
     assert (len(found), sum("since_ns" in each for each in found)) == (1050, 500)
     assert (tmp_path / "run.pcapng").stat().st_size > 120_000
+
+
+def test_each_minute_the_states_that_changed_are_repeated(tmp_path: Path) -> None:
+    """Of the gateway's clock; they are not events."""
+    recorded = Recorded(tmp_path, max_bytes=100_000)
+    minute = KEYFRAME_NS
+    recorded.files.write([value(0, "a", 1.0), value(1, "b", 2.0)])
+    for number in range(2, 60):
+        recorded.files.write([value(number * minute // 60, "a", number)])
+    recorded.files.write([value(minute, "a", 60.0)])
+    for at_ns in (minute + 1, 2 * minute, 3 * minute):
+        recorded.files.write([line(at_ns)])
+    recorded.files.close()
+    found = [*Recording(tmp_path / "run.pcapng").events(states=True)]
+    repeated = [
+        (each["time_ns"], each["device"], each["value"], each["since_ns"])
+        for each in found
+        if "since_ns" in each
+    ]
+    assert repeated == [
+        (minute, "a", 59.0, 59 * minute // 60),
+        (minute, "b", 2.0, 1),
+        (2 * minute, "a", 60.0, minute),
+    ]
+    assert len(recorded.events("run.pcapng")) == len(found) - len(repeated)

@@ -55,6 +55,20 @@ async def test_the_device_gets_the_rate_of_the_client_and_reads_at_its_pace(
     port.close()
 
 
+async def test_what_a_client_leaves_lying_is_lost_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timer: Timer
+) -> None:
+    monkeypatch.setattr("hilgw.transports.virtual.pty.STALE_S", 0.05)
+    async with served(tmp_path, timer, 4_000_000) as (port, _, client):
+        client.transport.pause_reading()
+        port.write(bytes(60_000))
+        await until(lambda: port.overrun > 0)
+        client.transport.resume_reading()
+        await until(lambda: len(client.data) + port.overrun == 60_000)
+        port.write(b"fresh")
+        await until(lambda: client.data.endswith(b"fresh"))
+
+
 async def test_the_newest_bytes_of_the_device_are_dropped_and_counted(
     tmp_path: Path, timer: Timer
 ) -> None:
