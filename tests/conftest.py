@@ -10,7 +10,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -32,24 +31,6 @@ settings.register_profile("suite", deadline=None, derandomize=True, max_examples
 settings.register_profile("fast", settings.get_profile("suite"), max_examples=8)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("suite")
-
-
-def draw_the_same_in_each_process() -> None:
-    """Hypothesis also draws constants of the modules that were imported so far: these depend on the
-    tests that ran before in the same process. From here on it finds none.
-
-    No public setting turns them off, and with all modules imported, each edit would change cases.
-    """
-    try:
-        providers = import_module("hypothesis.internal.conjecture.providers")
-    except ModuleNotFoundError:
-        return  # an older Hypothesis, which draws no constants
-    found = vars(providers).get("_local_constants")
-    if found is not None:
-        patch.object(providers, "_get_local_constants", lambda: found).start()
-
-
-draw_the_same_in_each_process()
 
 REAL = {  # file of tests/real: the option that names its device
     "test_loop_plug.py": ("--loop-plug", "a real serial port, its TX and RX joined"),
