@@ -227,6 +227,12 @@ def test_an_overcurrent_is_a_hardware_fault_while_it_lasts(wheels: str, names: l
     assert line.found(HardwareFault) == [HardwareFault(line.index(LEFT))]
 
 
+def test_the_brushes_of_packet_14_are_no_fault_of_a_wheel() -> None:
+    line = up()
+    line.handle(line.session.receive(stream_frame([35, 14], {35: 2, 14: 0b11100111}), line.now))
+    assert line.found(HardwareFault) == line.session.faults() == []
+
+
 def test_an_overcurrent_is_not_remembered_across_a_lost_connection() -> None:
     line = up()
     line.mock.set("overcurrent", "right")

@@ -124,6 +124,21 @@ def test_what_the_robot_shows() -> None:
     assert list(session.devices) == devices
 
 
+def test_a_robot_written_from_the_document_alone() -> None:
+    """Its numbers mean its devices under every version, and it gets them back."""
+    made = Wc2ecBodySettings(connect="tcp://127.0.0.1:27015", wc2ec_types="document")
+    session = BODY.session(made, "R2025a")
+    session.open(0)
+    names = ((37, b"ds"), (46, b"lift"), (53, b"left"))
+    session.receive(raw(*(RegisterSensor(t, i, n) for i, (t, n) in enumerate(names))), 0)
+    kinds = [device.kind for device in session.devices]
+    assert kinds == ["DistanceSensor", "LinearMotor", "RotationalMotor"]
+    assert session.receive(raw(SensorData(37, 0, 2.5)), 0) == [SensorValue(0, 2.5)]
+    driven = commanded(session, MotorCommand(2, "velocity", 3.0), 0)
+    assert driven == [Write(raw(SetValue(53, 2, 3.0)))]
+    assert BODY.mock(made, "R2025a").parameters["wc2ec_types"] == "document"
+
+
 def test_values_of_unknown_devices_and_nan_are_refused_and_counted() -> None:
     session = robot()
     nan = raw(SensorData(38, 0, 1.0))[:3] + b"\xff" * 8

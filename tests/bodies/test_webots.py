@@ -218,6 +218,43 @@ def test_what_an_emitter_of_webots_refuses() -> None:
     assert reasons(session.send(control.PacketOut(1, -1, bytes(32)), 0)) == []
 
 
+PACED = {  # golden cases of the Emitter, at 32 ms: queued before step -> sizes; when each leaves
+    "B1": (1.2, {1: [30] * 3}, [1, 2, 3]),
+    "B2": (1.2, {1: [50] * 5}, [2, 3, 4, 6, 7]),
+    "B3": (1.2, {1: [10] * 10}, [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]),
+    "B4": (1.2, {1: [10] * 10, 5: [39]}, [1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 6]),
+    "B5": (1.2, {1: [100, 1], 3: [1]}, [3, 3, 3]),
+    "B7": (0.0, {1: [1]}, []),
+    "any rate": (-1.0, {1: [30000, 1], 2: [5]}, [1, 1, 2]),
+}
+
+
+@pytest.mark.parametrize(("byte_rate", "queued", "steps"), PACED.values(), ids=PACED)
+def test_an_emitter_paces_its_packets_as_libcontroller(
+    byte_rate: float, queued: dict[int, list[int]], steps: list[int]
+) -> None:
+    session = running(byte_rate=byte_rate)
+    sent, left = b"", []
+    for step in range(1, 9):
+        for size in queued.get(step, []):
+            assert session.send(control.PacketOut(1, 12, bytes(size)), 0) == []
+            sent += struct.pack("<Bidi", 0, 12, -1.0, size) + bytes(size)
+        packets = bytes_of(session.receive(EMPTY, 0))[14:]
+        assert sent.startswith(packets)
+        sent = sent.removeprefix(packets)
+        left += [step] * packets.count(struct.pack("<Bid", 0, 12, -1.0))
+    assert left == steps
+
+
+@pytest.mark.parametrize(
+    ("byte_rate", "baud_rate"), [(1.2, 9600), (0.0, 0), (-1.0, -1), (math.inf, -1)]
+)
+def test_an_emitter_has_the_baud_rate_of_its_bytes(byte_rate: float, baud_rate: int) -> None:
+    """8 bits each, as Webots counts them. What has no limit in Webots has none here."""
+    emitter = running(byte_rate=byte_rate).devices.by_name("tx").fields
+    assert (emitter.baudRate, emitter.byteSize) == (baud_rate, 8)
+
+
 def test_a_flood_of_packets_leaves_in_requests_of_bounded_size() -> None:
     session = running()
     for _ in range(40):
