@@ -29,6 +29,7 @@ from hilgw.errors import HilgwError, PeerError, SafetyError
 from hilgw.testing.sim import Recorder, until
 from hilgw.units import NS_PER_S
 from tests.bodies.bench import shipped
+from tests.e2e.control_loop_peers import sensor_data
 from tests.engine.control_loop.fakes import ScriptedBody, ScriptedLoop
 from tests.engine.control_loop.on_mocks import OnMock
 from tests.engine.control_loop.running import GO, RunningLoop, driving, robot_of
@@ -106,6 +107,21 @@ def test_a_file_that_arms_has_no_such_limit(tmp_path: Path) -> None:
         running.robot = running.accept()
         running.until(lambda: running.log.saw("cab.body", State.UP))
         assert state(running)
+
+
+def test_a_file_that_arms_waits_for_the_guardian(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RunningLoop(tmp_path, ARMED, body=REAL, away=True) as running:
+        guardian = running.gateway.control_loops.watchdog.guardian
+        monkeypatch.setattr(guardian, "confirmed", lambda: False)
+        running.robot = running.accept()
+        running.until(lambda: running.log.saw("cab.body", State.UP))
+        running.advance(1.0)
+        assert not state(running)
+        monkeypatch.setattr(guardian, "confirmed", lambda: True)
+        running.robot.send(sensor_data(0, 1.0))  # the robot is there
+        running.until(lambda: state(running))
 
 
 def test_simulated_bodies_are_armed_from_the_start(tmp_path: Path) -> None:

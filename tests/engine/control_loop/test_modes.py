@@ -546,6 +546,16 @@ def test_a_latched_shadow_stays_and_the_first_body_moves() -> None:
     assert ("remote", "command", REMOTE_FORWARD) in run.controller_sends(FORWARD)
 
 
+def test_a_first_body_that_comes_back_without_a_device_is_not_compared_in_it() -> None:
+    run = shadowed()
+    run.body.detach()
+    run.sessions[run.body].own = [WHEEL]
+    run.connect(run.body)
+    assert run.remote_reports(SensorValue(1, 3.0)) == []
+    run.pass_ms(1000)
+    assert run.observer.statuses[-1].divergences == {}
+
+
 def test_the_end_of_a_shadow_stops_it_and_keeps_the_comparison() -> None:
     run = shadowed()
     run.controller_sends(FORWARD)

@@ -108,6 +108,24 @@ def test_what_one_controller_tuned_the_next_finds_as_the_file_has_it(tmp_path: P
         running.until(lambda: running.receptions("other") == 1)
 
 
+def test_the_latencies_of_radios_are_those_of_the_last_connection(tmp_path: Path) -> None:
+    with Radioed(tmp_path) as running:
+        controller = running.pilot()
+        controller.send(packet(7, b"out"))
+        running.gateway.send("other.tx", b"in", None)
+        running.until(lambda: latencies(running) == [1, 1], "both ways")
+        controller.finish()
+        running.until(lambda: running.log.saw("cab.controller", State.WAITING), "it left")
+        running.pilot()
+        assert latencies(running) == [0, 0]
+
+
+def latencies(running: Radioed) -> list[int]:
+    """How many packets each radio has measured."""
+    report = running.gateway.report()["latency"]
+    return [report[f"cab.{name}"]["count"] for name in ("tx", "rx")]
+
+
 def test_a_device_of_the_robot_with_the_same_name_gives_its_index(tmp_path: Path) -> None:
     devices: Devices = ((EMITTER, "tx"), (ROTATIONAL, "left"), (RECEIVER, "rx"))
     with Radioed(tmp_path, devices, body=", extensions: true") as running:
