@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from hilgw.adapters.base import UsbId
+from hilgw.config.context import Context, Inspection
 from hilgw.config.load import load_config, load_text
 from hilgw.config.model import MotionFile
-from hilgw.config.queries import has_nodes, is_mocked
+from hilgw.config.queries import backend_of, has_nodes, is_mocked
 from hilgw.config.scene import LARGEST_FILE, read_motion
+from hilgw.config.source.document import compose
 from hilgw.config.source.text import ConfigErrors
 from tests.config.cases import Lines, cases, rows
 
@@ -210,6 +212,17 @@ def test_a_part_that_is_listed_is_real(part: str, backend: str) -> None:
     config = load_text(text(f"[{part}]", backend), "f").config
     mocked = [] if backend == "real" else [each for each in PARTS if each != part]
     assert [each for each in PARTS if is_mocked(config, each)] == mocked
+
+
+@pytest.mark.parametrize("backend", ["mock", "loopback", "real", "[1]"])
+def test_a_file_with_errors_has_the_same_back_ends(backend: str) -> None:
+    """A value that is not valid counts as real."""
+    own = text("[x0, rover.body]", backend).replace("kind: webots,", "kind: webots, backend: mock,")
+    inspection = Inspection(compose(own, "f"), Context())
+    config = load_text(own.replace("[1]", "real"), "f").config
+    for part in PARTS:
+        assert backend_of(inspection, part) is backend_of(config, part)
+    assert backend_of(inspection, "absent.body") is config.backend
 
 
 X0 = "x0: {kind: xbee, port: /dev/ttyS8, channel: 12, backend: %s}"

@@ -339,6 +339,11 @@ def test_scale_is_of_solids_until_r2023a_and_of_transforms() -> None:
     assert loaded(body % "Transform", "R2025a").robots["robot"].position == (2, 0, 0)
 
 
+def test_what_blocks_no_ray_is_no_obstacle() -> None:
+    body = "Fluid { boundingObject Box { } } Solid { children Shape { geometry Box { } } }"
+    assert not loaded(body).obstacles
+
+
 @pytest.mark.parametrize(("version", "factors"), [("R2021b", (4, 3)), ("R2022a", (3, 4))])
 def test_a_cylinder_is_scaled_along_its_axis(version: str, factors: tuple[int, int]) -> None:
     body = "Transform { scale 2 3 4 children Solid { boundingObject Capsule { } } }"
