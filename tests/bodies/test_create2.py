@@ -95,11 +95,37 @@ def test_one_bit_of_a_packet_is_a_sensor() -> None:
         assert line.values() == {"bumper_left": value}
 
 
-def test_a_robot_that_cannot_enter_safe_mode_reports_why() -> None:
-    line = bench({"wheel_drop": "left"})
+def test_only_enabled_sensors_are_asked_for_and_values_follow_their_tables() -> None:
+    halved = Create2Sensor(packet="cliff_left_signal", table=((0, 0, 0), (4095, 2047.5, 0)))
+    line = up(sensors={"eye": halved, "cliff_left": Create2Sensor(packet="off")})
+    assert line.session.devices.by_name("cliff_left") is None
+    line.run(50)
+    assert line.mock.stream == [35, 14] and line.values() == {}
+    line.enable("eye", 32)
+    line.enable("bumper_right")
+    line.run(50)
+    assert line.mock.stream == [35, 7, 14, 28]
+    assert line.values() == {"eye": 1250.0, "bumper_right": 0.0}
+    line.enable("eye", 0)
+    line.run(50)
+    assert line.mock.stream == [35, 7, 14] and line.values() == {"bumper_right": 0.0}
+    assert line.session.own_period(line.index("eye")) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "usual", "why"),
+    [
+        ("wheel_drop", "left", "none", "a wheel hangs in the air"),
+        ("charger", "yes", "no", "it is charging"),
+    ],
+)
+def test_a_robot_that_cannot_enter_safe_mode_reports_why(
+    name: str, value: str, usual: str, why: str
+) -> None:
+    line = bench({name: value})
     line.open(1_500)
-    assert line.found(Notice)[0].text == "the robot stays in passive mode: a wheel hangs in the air"
-    line.mock.set("wheel_drop", "none")
+    assert line.found(Notice)[0].text == f"the robot stays in passive mode: {why}"
+    line.mock.set(name, usual)
     line.run(1_500)
     assert len(line.found(Connected)) == 1
 

@@ -529,6 +529,11 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
             "motors.m",
             "in 2 lines",
         ),
+        ({"commands": (DeclaredMotion(send="M"),)}, "commands.0.send", "moves no motor"),
+        ({"motors": {"velocity": TextMotor()}}, "motors.velocity", "means the velocity"),
+        ({"motors": {"m": TextMotor(smallest=2, largest=1)}}, "motors.m.smallest", "above largest"),
+        ({"motors": {"m": TextMotor(largest=-1)}}, "motors.m", "velocity 0"),
+        ({"motors": {"m": TextMotor(text="☃{}")}}, "motors.m.text", "not one byte"),
         ({"motors": {"m": TextMotor(text="X")}}, "motors.m.text", "must contain {}"),
         ({"motors": {"m": TextMotor(scale=0)}}, "motors.m.scale", "the same"),
         ({"motors": {"m": TextMotor(smallest=1, offset=0)}}, "motors.m", "velocity 0"),
@@ -537,6 +542,23 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
         ({"sensors": {"a": TextSensor(node="Gyro")}}, "sensors.a.group", "needs 3 groups"),
         ({"sensors": {"a": TextSensor(motor="m")}}, "sensors.a.motor", "not a motor with"),
         ({"sensors": {"a": TextSensor(type="sound")}}, "sensors.a.type", "no type"),
+        ({"sensors": {"a": TextSensor(table=((1, 1, 0), (1, 2, 0)))}}, "sensors.a.table", "after"),
+        (
+            {"sensors": {"a": TextSensor(node="Gyro", group=("x", "y", "z"), wraps=9)}},
+            "sensors.a.wraps",
+            "does not wrap",
+        ),
+        (
+            {"sensors": {"a": TextSensor(node="Gyro", starts_at_zero=True)}},
+            "sensors.a.starts_at_zero",
+            "does not start at 0",
+        ),
+        ({"unasked": (Unasked(expect="u(?P<a>.*)"),)}, "sensors.a.group", "several lines in"),
+        ({"unasked": (Unasked(expect=""),)}, "unasked.0.expect", "is empty"),
+        ({"unasked": (Unasked(expect="("),)}, "unasked.0.expect", "regular expression"),
+        ({"leds": {"l": LedLine(send="L", expect="(")}}, "leds.l.expect", "regular expression"),
+        ({"setup": (Step(), Step(send="V", expect="v"))}, "setup.0", "neither send nor expect"),
+        ({"stop": (Line(send=""),)}, "stop.0.send", "is empty"),
         ({"requests": (DeclaredRequest(send="S"),)}, "requests.0.expect", "is empty"),
         ({"stop": (Line(send="M0\r\n"),)}, "stop.0.send", "contains the line end"),
         ({"stop": (Line(send="☃"),)}, "stop.0.send", "not one byte"),
@@ -550,6 +572,12 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
 def test_errors_in_the_configuration(changes: dict[str, Any], path: str, what: str) -> None:
     found = [(where, text) for where, text, _ in BODY.check(minimal(**changes))]
     assert any(where == path and what in text for where, text in found), found
+
+
+@pytest.mark.parametrize("stop", ["m112", "\x18"])
+def test_a_stop_after_which_the_robot_takes_no_command_is_a_warning(stop: str) -> None:
+    latching = minimal(stop=(Line(send="M0", expect="m"), Line(send=stop)))
+    assert [path for path, _, _ in BODY.doubts(latching)] == ["stop.1.send"]
 
 
 def test_a_rate_of_a_position_motor_needs_the_velocity_in_its_line() -> None:

@@ -143,6 +143,17 @@ def test_the_switch_disarms_all_robots_and_the_cause_is_named() -> None:
     assert rig.drives()
 
 
+def test_a_press_names_the_robots_whose_stop_was_not_sent() -> None:
+    rig = Rig()
+    rig.reads(True)
+    assert rig.drives()
+    rig.loop.robot_leaves()
+    rig.reads(False)
+    assert rig.observer.notices[-1] == (
+        f"pressed: {LINE} is off; all robots are disarmed; stop not sent, body down: cab"
+    )
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
