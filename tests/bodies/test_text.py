@@ -51,6 +51,7 @@ def minimal(**changes: Any) -> TextBodySettings:
         "stop": (Line(send="M0", expect="m"),),
         "requests": (DeclaredRequest(send="S", expect="s(?P<a>.*)"),),
         "sensors": {"a": TextSensor()},
+        "restarted": "BOOT",
         **changes,
     }
     return TextBodySettings(**given)
@@ -88,6 +89,14 @@ class Hand(BodyBench):
 
     def stop(self) -> None:
         self.handle(self.session.stop(StopReason.SILENCE, self.now).events)
+
+    def restart(self) -> None:
+        """The robot lost its power for a moment, and is set up again."""
+        self.emit(b"BOOT\r\n")
+        self.run(60)
+        self.sent()
+        self.emit(b"v1\r\n")
+        assert self.found(Disconnected) and self.events[-1] == Connected("text robot 1")
 
 
 def test_only_lines_with_an_enabled_sensor_are_sent_at_its_period() -> None:
@@ -492,6 +501,9 @@ def test_an_led_that_was_lost_is_set_again() -> None:
     assert hand.sent() == b"L3\r\n"
     hand.run(400)
     assert hand.sent() == b"L3\r\n"
+    hand.emit(b"l\r\n")
+    hand.restart()
+    assert b"L3\r\n" in hand.sent()
 
 
 @given(st.lists(st.binary(max_size=80) | st.sampled_from([b"n,1", b"s5\r\n", b"m\r\n"])))
@@ -676,8 +688,12 @@ def test_an_encoder_that_starts_at_0(wraps: int) -> None:
     for number in (400, 410, 390):
         hand.run(40)
         hand.emit(b"s%d\r\n" % number)
-    values = [event.value for event in hand.of(SensorValue)]
-    assert values == [0.0, 5.0, -5.0]
+    assert [event.value for event in hand.found(SensorValue)] == [0.0, 5.0, -5.0]
+    hand.restart()
+    for number in (0, 10):
+        hand.run(40)
+        hand.emit(b"s%d\r\n" % number)
+    assert [event.value for event in hand.of(SensorValue)] == [-5.0, 0.0]  # it goes on
 
 
 def test_velocity_0_of_one_servo_does_not_stop_the_others_in_its_line() -> None:

@@ -344,7 +344,9 @@ robots:
 obstacles:
   wall: {shape: box, size: [2, 4, 6], position: [7, 8, 9]}
   turret: {shape: cylinder, radius: 1, height: 3, attached_to: ant, position: [0, 0, 1]}
-adapters: {xb: {kind: uart, port: ./none}}
+adapters:
+  xb: {kind: uart, port: ./none}
+  mast: {kind: uart, port: ./another, attached_to: ant, position: [0, 0, 2]}
 """
 
 
@@ -364,7 +366,9 @@ def test_the_scene_has_what_is_where_and_how_far_it_sends(bench: Simulated, /) -
     assert {name: each["on"] for name, each in found["listeners"].items()} == {
         "ant.rx": "ant",
         "xb": "xb",
+        "mast": "ant",
     }
+    assert found["listeners"]["mast"]["position"] == (0, 0, 2)
     assert found["obstacles"]["wall"]["half"] == (1, 2, 3)
     turret = {"on": "ant", "shape": "cylinder", "half": (1, 1, 1.5), "position": (0, 0, 1)}
     assert turret.items() <= found["obstacles"]["turret"].items()
