@@ -32,7 +32,7 @@ from hilgw.control.events import (
 from hilgw.devices.kinds import MotorLimits
 from hilgw.errors import MismatchError
 from tests.bodies.bench import DYNAMIXEL, LEFT, RIGHT, BodyBench
-from tests.bodies.servos import MODE, TORQUE, Packet, packets_of
+from tests.bodies.servos import MODE, PROFILE, TORQUE, Packet, packets_of
 
 bench, up = DYNAMIXEL.bench, DYNAMIXEL.up
 
@@ -365,6 +365,15 @@ def test_a_drive_mode_that_the_servo_keeps_is_tried_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(servo, "write", plain)
     line.run(1500)
     assert len(line.found(Connected)) == 1 and servo.table[DRIVE_MODE] == 0
+
+
+@pytest.mark.parametrize(("fastest", "profile"), [(math.inf, 0), (3.0, 125), (0.01, 1)])
+def test_a_position_without_a_velocity_keeps_to_the_limit(fastest: float, profile: int) -> None:
+    """Profile Velocity, 0.229 rev/min: 0 is no limit."""
+    line = up(limits={LEFT: MotorLimits(max_velocity=None if fastest == math.inf else fastest)})
+    line.command(LEFT, "position", 0.5)
+    line.run(200)
+    assert line.mock.servos[1].get(PROFILE, 4) == profile
 
 
 def test_a_rate_limit() -> None:

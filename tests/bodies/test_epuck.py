@@ -68,6 +68,20 @@ def test_the_mock_reads_every_request(left: int, right: int, letters: str, cut: 
     assert (robot.speeds, robot.leds[3], robot.requests[-1]) == ((left, right), 1, "DL" + letters)
 
 
+@pytest.mark.parametrize(
+    ("velocity", "steps"),
+    [
+        *((6.28, 1000), (1.0, 159), (-1.0, -159), (0.00627, 0), (-3.0, -477)),
+        *((7.0, 1000), (-9e9, -1000)),
+    ],
+)
+def test_speeds_are_cut_towards_zero_and_limited(velocity: float, steps: int) -> None:
+    line = up()
+    line.command(LEFT, "velocity", velocity)
+    line.run(5)
+    assert line.mock.speeds == (steps, 0)
+
+
 def test_an_epuck2_is_faster() -> None:
     line = up(model="e-puck2")
     assert sercom.steps_s(7.536, 1200) == 1200

@@ -315,6 +315,9 @@ def test_an_error_is_refused_with_its_text() -> None:
     line.command(Y, "position", 0.02)
     line.run(20)
     assert line.found(RefusedRequest) and place(line)[0] == 10
+    line.command(Y, "position", 0.03)  # of its line, the other motor waits for a command
+    line.run(1_000)
+    assert not line.found(RefusedRequest) and place(line) == (10, 30, 0)
 
 
 def test_an_alarm_or_a_reset_needs_the_setup_again() -> None:

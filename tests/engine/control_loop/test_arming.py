@@ -124,6 +124,15 @@ def test_a_file_that_arms_waits_for_the_guardian(
         running.until(lambda: state(running))
 
 
+def test_a_motor_that_no_robot_has_cannot_be_accepted(tmp_path: Path) -> None:
+    with RunningLoop(tmp_path, body=REAL) as running:
+        with pytest.raises(HilgwError, match="no motor 'lfet'; did you mean 'left'"):
+            running.gateway.control_loops.arm("cab", accepted=["lfet"])
+        assert not state(running)
+        running.gateway.control_loops.arm("cab", accepted=["left"])
+        assert state(running)
+
+
 def test_simulated_bodies_are_armed_from_the_start(tmp_path: Path) -> None:
     with ArmOption(tmp_path, away=True) as running:
         assert state(running)
