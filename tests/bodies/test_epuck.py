@@ -408,6 +408,14 @@ def test_a_stop_is_the_fence_and_comes_again_until_it_is_answered() -> None:
     assert line.session.is_idle() and line.mock.speeds == (0, 0)
 
 
+def test_no_copies_follow_a_stop_that_the_session_repeats_itself() -> None:
+    line = up()
+    line.command(LEFT, "velocity", 3.0)
+    line.run(100)
+    assert line.session.stop_motor(line.index(LEFT), line.now).copies == 0
+    assert line.session.stop(StopReason.DISARMED, line.now).copies == 0
+
+
 def test_nodes_have_the_fields_of_webots() -> None:
     devices = bench(model="e-puck2", sensors=GROUND).session.devices
     fields: Any = {device.name: device.fields for device in devices}
