@@ -157,6 +157,17 @@ def receive(data: bytes, channel: int = 7) -> bytes:
     return codec().encode_messages([Receive(RX, channel, (1.0, 0.0, 0.0), 0.25, data)])
 
 
+def test_a_configuration_that_is_no_robots_passes_and_is_named() -> None:
+    made, data = session(), encode_answer(0, b"\0\0\0 of another version")
+    made.from_controller(encode_request(0, [(0, b"\x23\0\0")]))
+    passed, (notice,) = made.from_webots(data)
+    assert passed == data
+    assert isinstance(notice, base.Notice) and notice.text == (
+        "cannot read the robot's configuration: its packets use no real hardware; set webots: to "
+        "the version of the simulator"
+    )
+
+
 def test_an_uncertain_channel_is_the_configured_one() -> None:
     like_a_receiver = struct.pack("<HBiiiHB", RX, 0, 5, 6, 0, 5, 0)
     made = session()
