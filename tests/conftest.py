@@ -22,6 +22,7 @@ from hilgw.engine.control_loop.guardian import Guardian
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.protocols.gateway import messages
 from hilgw.testing.sim import Clock, SimEventLoop
+from tests.apart.sitecustomize import PLACES, VARIABLE
 from tests.cases import part_of
 
 # How long one example takes shows nothing on a busy machine. The suite's cases are the same in each
@@ -99,11 +100,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.fixture(scope="session", autouse=True)
 def apart() -> Iterator[None]:
-    """No gateway of this user is found, and none of a test is left where other tests look."""
+    """No gateway of this user is found, and none of a test is left where other tests look: also by
+    the programs of `tests.e2e.running`."""
     with tempfile.TemporaryDirectory(prefix="hilgw-") as folder, pytest.MonkeyPatch.context() as to:
-        (Path(folder) / "run").mkdir(mode=0o700)
-        to.setattr(messages, "SHARED", Path(folder))
-        to.setattr(messages, "SESSIONS", Path(folder, "sessions"))
+        for each in ("run", *PLACES.values()):
+            Path(folder, each).mkdir(mode=0o700)
+        for name, place in PLACES.items():
+            to.setattr(messages, name, Path(folder, place))
+        to.setenv(VARIABLE, folder)
         to.setenv("XDG_RUNTIME_DIR", f"{folder}/run")
         yield
 

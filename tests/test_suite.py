@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
+from hilgw.protocols.gateway import messages
 from tests.conftest import FAST, take_fewer_examples
+from tests.e2e import running
 
 ROOT = Path(__file__).parent.parent
 
@@ -73,6 +75,24 @@ def test_a_test_that_starts_a_process_without_the_mark_fails(tmp_path: Path) -> 
     done = run_tests(str(file), *conftest)
     assert done.returncode == 1
     assert "mark it with @pytest.mark.process" in done.stdout
+
+
+FOUND = """
+from hilgw.protocols.gateway import messages
+print(messages.SHARED, messages.SESSIONS, messages.SERVICES)
+"""
+
+
+@pytest.mark.process
+def test_a_program_that_a_test_starts_finds_no_gateway_of_the_user(tmp_path: Path) -> None:
+    """A stop that it is asked for would reach robots in use."""
+    here = messages.SHARED, messages.SESSIONS, messages.SERVICES
+    assert not {Path("/tmp"), Path("/run/user"), Path("/run/hilgw")} & {*here}
+    for done in (
+        running.run_program(sys.executable, "-P", "-c", FOUND, cwd=tmp_path),
+        running.python(tmp_path, "-c", FOUND),
+    ):
+        assert done.stdout.split() == [*map(str, here)], done.stderr
 
 
 FOLDER = ROOT / ".github" / "workflows"

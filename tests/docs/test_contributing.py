@@ -30,7 +30,7 @@ STEPS = re.split(r"^\d\. ", FIRST_CHANGE, flags=re.M)[1:]
 NEW_EVENT = re.split(
     r"^\d\. ", PAGE.partition("## Add a kind of event")[2].partition("\n## ")[0], flags=re.M
 )[1:]
-SHARED = ("conftest", "cases", "e2e/running")
+SHARED = ("conftest", "cases", "apart/sitecustomize", "e2e/running")
 COMMANDS = [line for line in LINES if line.startswith("hilgw ")]
 
 
@@ -49,7 +49,8 @@ def change(checkout: Path, step: str) -> None:
 def copy_with_tests(folder: Path, tests: str) -> None:
     """Copy the checkout with one folder of tests, and what all tests share."""
     copy_checkout(folder, "hilgw", "firmware_mocks", tests)
-    (folder / "tests" / "e2e").mkdir()
+    for name in ("apart", "e2e"):
+        (folder / "tests" / name).mkdir()
     for name in ("pyproject.toml", *(f"tests/{each}.py" for each in SHARED)):
         shutil.copy(ROOT / name, folder / name)
 

@@ -25,6 +25,7 @@ from hilgw.client.connection import ask
 from hilgw.testing.sim import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).parent.parent.parent
+APART = ROOT / "tests" / "apart"  # its sitecustomize
 XBEE = str(ROOT / "configs" / "xbee.yaml")
 COMMAND = [sys.executable, "-m", "hilgw"]
 ASKING = ("send", "set", "place", "mode", "arm", "disarm", "record", "note", "show", "convert")
@@ -106,7 +107,7 @@ def python(
     cwd: Path, *arguments: str, path: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run Python to its end. path: a folder whose packages come before ours; None: `cwd`."""
-    packages = f"{path or cwd}{os.pathsep}{ROOT}"
+    packages = os.pathsep.join(map(str, (APART, path or cwd, ROOT)))
     return run_program(sys.executable, *arguments, cwd=cwd, PYTHONPATH=packages)
 
 
@@ -146,12 +147,13 @@ def copy_checkout(target: Path, *folders: str) -> None:
 
 
 def environment(cwd: Path, **env: str) -> dict[str, str]:
-    """Each test has its own control folder, and the checkout's package. A pytest that it runs is
-    not a worker of this one."""
+    """Each test has its own control folder, and the checkout's package; no gateway of the user is
+    found. A pytest that it runs is not a worker of this one."""
     folder = cwd / "run"
     folder.mkdir(mode=0o700, exist_ok=True)
     own = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
-    more = {"XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": UNUSED}
+    packages = f"{APART}{os.pathsep}{ROOT}"
+    more = {"XDG_RUNTIME_DIR": str(folder), "PYTHONPATH": packages, "PYTEST_ADDOPTS": UNUSED}
     return {**own, **more, **env}
 
 

@@ -18,6 +18,7 @@ from hilgw.errors import HilgwError
 from hilgw.protocols.gateway.messages import LOOK
 from hilgw.protocols.gateway.requests import Watch
 from hilgw.testing.sim import DEADLINE_S, wait_until
+from tests.apart.sitecustomize import VARIABLE
 from tests.e2e import running
 from tests.e2e.control_loop_peers import (
     RobotServer,
@@ -59,25 +60,13 @@ def test_a_stopped_gateway_is_named_and_the_other_disarms_its_robot(tmp_path: Pa
         one.stop()
 
 
-ELSEWHERE = """
-import sys
-from pathlib import Path
-from hilgw.cli.main import main
-from hilgw.protocols.gateway import messages as paths
-
-paths.SESSIONS, paths.SHARED = Path({0!r}, "sessions"), Path({0!r}, "tmp")
-sys.exit(main())
-"""
-
-
 @pytest.mark.parametrize(
     "runtime", [None, "", "run", "/nowhere/at/all"], ids=["unset", "empty", "folder", "gone"]
 )
 def test_any_shell(runtime: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stop from any shell reaches the robot. runtime: XDG_RUNTIME_DIR of the shell that stops;
     None: not set. The short name leaves room in the path of a socket, as the next one's."""
-    command = [sys.executable, "-c", ELSEWHERE.format(str(tmp_path))]
-    monkeypatch.setattr(running, "COMMAND", command)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     for name in ("sessions", "other", "run"):
         (tmp_path / name).mkdir(mode=0o700)
     (tmp_path / "sessions" / f"{os.getuid()}").symlink_to(tmp_path / "run")
@@ -94,7 +83,7 @@ def test_any_shell(runtime: str | None, tmp_path: Path, monkeypatch: pytest.Monk
         if runtime is not None:
             environment["XDG_RUNTIME_DIR"] = runtime
         monkeypatch.setattr(running, "environment", lambda _: environment)
-        done = running.run_program(*command, "disarm", "--all", cwd=tmp_path / "other")
+        done = running.run_program(*running.COMMAND, "disarm", "--all", cwd=tmp_path / "other")
         assert (done.returncode, done.stdout) == (0, "cab: disarmed\n"), done.stderr
         robot.wait_for(set_value(1, 0.0))
         controller.finish()
