@@ -101,6 +101,18 @@ def test_a_gateway_of_another_shell_is_shown(
             live.close()
 
 
+def test_a_gateway_under_two_names_is_stopped_and_found_once(
+    shell: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where the folder of a session is a link to that of XDG_RUNTIME_DIR."""
+    (shell / "sessions" / f"{USER}").symlink_to(shell / "own")
+    with gateway(shell / "own" / "hilgw") as running:
+        assert len(Gateway.find_all()) == 1
+        by_command()
+        assert not running.armed()
+    assert capsys.readouterr() == ("cab: disarmed\n", "")
+
+
 def test_starting_and_arming_choose_one_place(
     shell: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -22,7 +23,7 @@ from hilgw.federation.session import (
     YIELD_S,
     ZenohSession,
 )
-from hilgw.federation.survey import survey
+from hilgw.federation.survey import NO_ANSWER, survey
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.running import HOST, free_port
 from tests.transports.rig import turns
@@ -348,6 +349,19 @@ def test_other_tokens_are_not_shown(network: Network) -> None:
         network.kept.append(network.session.liveliness().declare_token(key))
     gateways, problems = survey(CONFIG, [network.endpoint], "lab")
     assert (gateways, problems) == ([], {network.endpoint: "no gateway is there"})
+
+
+@pytest.mark.wall_clock("Zenoh")
+def test_where_nothing_listens_or_answers_is_named(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hilgw.federation.survey.CONNECT_MS", 200)
+    with socket.create_server((HOST, 0)) as mute, socket.create_server((HOST, 0)) as gone:
+        silent, nothing = (f"tcp/{HOST}:{each.getsockname()[1]}" for each in (mute, gone))
+        gone.close()
+        assert NO_ANSWER == "nothing there answers within 0.7 s"
+        expected = dict.fromkeys([nothing, silent], NO_ANSWER)
+        assert survey(CONFIG, [nothing, silent], "lab") == ([], expected)
 
 
 @pytest.mark.wall_clock("Zenoh")
