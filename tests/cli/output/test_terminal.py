@@ -99,6 +99,26 @@ def test_a_flood_is_counted_not_shown() -> None:
     assert "... 3 more packets not shown" in shown.text  # the last second is not cut off
 
 
+def test_each_kind_has_a_limit_of_its_own_and_what_is_left_out_is_counted() -> None:
+    """Two bursts are a second apart: a second begins with a line."""
+    shown = Screen()
+    for number in range(150):
+        shown.now += 0.001
+        shown.stopped("cab", "late", f"{number}")
+        shown.notice("medium", f"{number}")
+        shown.output("brain", f"{number}")
+    assert [shown.text.count(name) for name in ("cab", "medium", "brain")] == [5, 20, 100]
+    shown.now = 101.0005
+    shown.output("brain", "not yet")
+    assert "not yet" not in shown.text
+    shown.now = 101.1
+    shown.output("brain", "again")
+    assert "... 51 more lines of output not shown\n" in shown.text and "again" in shown.text
+    shown.end()
+    assert "... 145 more stops not shown\n" in shown.text
+    assert "... 130 more notices not shown\n" in shown.text
+
+
 def test_states_are_limited_by_station_and_together() -> None:
     shown = Screen()
     for number in range(500):

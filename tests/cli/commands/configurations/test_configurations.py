@@ -13,7 +13,7 @@ import pytest
 
 import hilgw as hilgw_package
 from hilgw.cli.commands.configurations.example import examples, title
-from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, glyphs_of
+from hilgw.cli.output.diagram import ASCII, UNICODE, End, boxes, bus, glyphs_of
 from hilgw.cli.output.explanation import in_words
 from hilgw.config.explain import explain
 from hilgw.config.explain.robots import Facts
@@ -364,6 +364,34 @@ def test_the_options_of_a_run_change_it() -> None:
     assert facts_of("swarm", "--speed", "max")["speed"] == "max"
 
 
+def test_a_motor_has_the_bounds_of_the_file_and_of_the_robot() -> None:
+    limits = "{left wheel motor: {min_velocity: -2, max_velocity: 5, rate: 10}}"
+    (robot,) = facts_of(EPUCK, "--set", f"robots.e-puck.body.limits={limits}")["robots"]
+    left, right = (each for each in robot["bodies"][0]["devices"] if each["role"] == "motor")
+    velocity = {"quantity": "velocity", "unit": "rad/s"}
+    assert left["bounds"] == [velocity | {"low": -2.0, "high": 5.0, "by": "configuration"}]
+    assert left["rate"] == 10.0
+    (own,) = right["bounds"]
+    assert (own["by"], own["high"]) == ("device", pytest.approx(6.28, abs=0.01))
+
+
+def test_who_meets_whom() -> None:
+    """gateway.rx is on every channel; another channel than that of its type meets no hardware."""
+    (meeting,) = facts_of("webots-plugin")["meetings"]
+    assert meeting == {
+        "type": "radio",
+        "channel": 12,
+        "emitters": ["gateway.tx"],
+        "receivers": ["gateway.rx"],
+        "adapters": ["xbee0"],
+    }
+    moved = facts_of("xbee", "--set", "robots.rover.devices.rx.channel=3")["meetings"]
+    assert [(each["channel"], each["receivers"], each["adapters"]) for each in moved] == [
+        (12, [], ["xbee0"]),
+        (3, ["rover.rx"], []),
+    ]
+
+
 def test_errors_are_those_of_the_check(hilgw: Command) -> None:
     Path("wrong.yaml").write_text("version: 1\nadapters:\n  a: {kind: xbee, chanel: 12}\n")
     wanted = hilgw("check", "wrong.yaml")
@@ -383,6 +411,22 @@ def test_a_diagram_has_the_characters_of_its_terminal() -> None:
         "|            |     |      |---->| remote |",
         "+------------+     +------+     +--------+",
     ]
+    assert boxes(left, ["loop"], ends[:1], 24, UNICODE)[1:-1] == [
+        "│ controller   │",
+        "└──────────────┘",
+        "  │",
+        "┌──────────────┐",
+        "│ loop         │",
+        "└──────────────┘",
+        "  │",
+        "┌──────────────┐",
+        "│ body         │",
+    ]
+    assert bus([("a.tx", "->"), ("b.receiver", "<-")], ["x: 1", "y: 2", "z: 3"], 60, ASCII) == [
+        "a.tx       --> |<--> x: 1",
+        "b.receiver <-- |<--> y: 2",
+        "               |<--> z: 3",
+    ]
     assert glyphs_of("utf-8") is UNICODE
     assert glyphs_of("ascii") is glyphs_of("latin-1") is glyphs_of(None) is ASCII
 
@@ -398,6 +442,20 @@ def test_a_robot_that_registers_its_devices_shows_how_many_the_line_carries() ->
     assert f"the line carries {load['possible_bytes']} ({count} of either)" in shown
 
 
+@pytest.mark.parametrize(
+    ("config", "slow"),
+    [("epuck", ["period_ms=4"]), ("wc2ec-serial", ["baudRate=1200", "step_ms=10"])],
+)
+def test_the_load_of_a_line_is_that_of_the_check(config: str, slow: list[str]) -> None:
+    (robot,) = facts_of(config)["robots"]
+    load = robot["bodies"][0]["load"]
+    assert load["possible_bytes"] == 11_520 * load["period_ms"] // 1000
+    options = [f"--set=robots.{robot['name']}.body.{each}" for each in slow]
+    code, _, refused = in_process("check", config, *options, cwd=ROOT)
+    assert code == 3
+    assert f"needs {load['needed_bytes']} bytes, and the line carries " in refused
+
+
 def test_a_federation_has_its_network_and_its_endpoints(hilgw: Command) -> None:
     keys = "{name: bench, connect: [tcp/127.0.0.1:7447], ros2: {domain: 7}}"
     Path("f.yaml").write_text(f"version: 1\nfederation: {keys}\n")
@@ -407,3 +465,12 @@ def test_a_federation_has_its_network_and_its_endpoints(hilgw: Command) -> None:
         "  connects to tcp/127.0.0.1:7447\n"
         "  ROS 2       packets are also topics /hilgw/DEVICE of the domain 7\n"
     )
+    assert json.loads(hilgw("explain", "f.yaml", "--json")[1])["federation"] == {
+        "name": "bench",
+        "network": "lab",
+        "mode": "peer",
+        "listen": [],
+        "connect": ["tcp/127.0.0.1:7447"],
+        "plaintext": False,
+        "ros2": {"domain": 7, "namespace": "hilgw"},
+    }
