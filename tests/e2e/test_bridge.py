@@ -123,6 +123,43 @@ def test_a_duration_ends_it_with_the_code_of_its_port(device: Device, tmp_path: 
     assert report["listen"] in done.stderr and report["duration_s"] >= 0.3
 
 
+def test_an_idle_client_is_disconnected(device: Device) -> None:
+    with Bridge(device, "--idle", "0.2") as bridge, bridge.connect() as client:
+        assert received(client, 1) == b""
+        wait_until(lambda: "it was idle for 0.2 s" in bridge.text())
+
+
+def test_the_line_and_the_writer_are_those_of_the_command(device: Device) -> None:
+    line = "--baud 57600 --databits 7 --parity odd --stopbits 2 --rtscts --writer last"
+    with Bridge(device, *line.split()) as bridge:
+        assert "up: 57600 7O2" in bridge.text()
+        settings = termios.tcgetattr(device.slave)  # a pty has no other length and parity
+        assert settings[5] == termios.B57600
+        assert settings[2] & termios.CSTOPB and settings[2] & termios.CRTSCTS
+        assert not settings[3] & termios.ECHO
+        with bridge.connect() as first, bridge.connect() as second:
+            first.sendall(b"dropped")
+            second.sendall(b"passed")
+            assert read_device(device, 6) == b"passed"
+            device.write(b"both")
+            assert received(first, 4) == received(second, 4) == b"both"
+
+
+STARTED = """
+import sys
+from hilgw.cli.main import main
+code = main(sys.argv[1:])
+print(code, *sorted({"pydantic", "yaml", "crcmod"} & set(sys.modules)))
+"""
+
+
+def test_it_starts_without_the_libraries_of_the_configuration(device: Device) -> None:
+    options = ("--listen", "127.0.0.1:0", "--duration", "50ms", "-q")
+    command = (sys.executable, "-c", STARTED, "bridge", str(device.link), *options)
+    done = run_program(*command, cwd=device.link.parent)
+    assert done.stdout == "0\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -352,6 +352,19 @@ def test_exec_takes_the_address_of_the_environment(
         assert code == 5 and f"hilgw: {wrong}: " in errors
 
 
+def test_exec_names_the_mock_that_has_the_robot(tmp_path: Path) -> None:
+    text = OPEN.format(host=HOST, port=free_port()).replace("webots,", "webots, backend: mock,")
+    (tmp_path / "open.yaml").write_text(text)
+    (tmp_path / "script.py").write_text("from controller import Robot\nRobot()\n")
+    with Gateway(tmp_path, ["--config", "open.yaml", *patient("r 1")]) as gateway:
+        wait_until(lambda: "up: Webots controller" in gateway.text())
+        done = run("exec", "open.yaml", "script.py", cwd=tmp_path)
+        fix = "start the gateway with --set 'robots.r 1.controller.backend=real'"
+        wait_until(lambda: f"robot 'r 1' has a controller, a mock: {fix}" in gateway.text())
+    assert f"a mock controller has the robot; {fix}" in done.stderr and done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
 def test_exec_runs_a_program_in_a_python_of_its_own(tmp_path: Path) -> None:
     """A Python without hilgw gets hilgw, and none of the packages beside it."""
     own = tmp_path / "own"
