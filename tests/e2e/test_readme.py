@@ -139,6 +139,31 @@ def test_another_python_has_a_venv_of_its_own(tmp_path: Path) -> None:
         assert "PYTHON=python0 does not run" in done.stderr
 
 
+def test_each_python_of_the_machine_runs_the_tests(tmp_path: Path) -> None:
+    """With Pythons that only print: which of them are found, and what happens when one fails."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "bin").mkdir()
+    script, tests = tmp_path / "tools" / "test_pythons", tmp_path / "tools" / "test"
+    script.write_text((ROOT / "tools" / "test_pythons").read_text())
+    tests.write_text('echo "$PYTHON $*"; [ "$PYTHON" != python3.13 ]\n')
+    tests.chmod(0o700)
+    for version, program in (("11", "false"), ("12", "true"), ("13", "true"), ("14", "false")):
+        (tmp_path / "bin" / f"python3.{version}").symlink_to(f"/bin/{program}")
+    environ = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "PYENV_ROOT": str(tmp_path / "none")}
+    command = ["sh", str(script), "-k", "one"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True)
+    assert done.stdout.splitlines() == [
+        "Python 3.11: not on this machine",
+        "Python 3.12: python3.12",
+        "python3.12 -k one",
+        "Python 3.13: python3.13",
+        "python3.13 -k one",
+        "Python 3.14: not on this machine",
+        "failed with Python 3.13",
+    ]
+    assert done.returncode == 1
+
+
 PYTHON = """#!/bin/sh
 case "$1 $2" in
 "-m venv") mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
