@@ -239,6 +239,32 @@ def test_a_program_runs_at_any_speed_and_is_ended_in_real_time(tmp_path: Path) -
     assert float(seconds) < 102  # the last bytes leave in simulated time, the program does not
 
 
+FREEZES = """
+import time
+from controller import Robot
+Robot().step()
+time.sleep(60)
+"""
+
+
+@pytest.mark.wall_clock("a program is named after 5 s without a step")
+def test_a_program_that_does_not_step_is_named_once(tmp_path: Path) -> None:
+    _, rover = ROBOT.split("  rover:")
+    other = rover.replace("brain.py", "other.py").replace("27015", "27017")
+    (tmp_path / "rover.yaml").write_text(f"{ROBOT}  other:{other}")
+    (tmp_path / "brain.py").write_text(FREEZES)
+    (tmp_path / "other.py").write_text("import time; time.sleep(60)")
+    runs = "controller the program {}.py runs, and has {} for 5 s"
+    lines = [
+        f"rover.{runs.format('brain', 'not called robot.step')}",
+        f"other.{runs.format('other', 'no Robot()')}",
+    ]
+    options = [*patient("rover"), *patient("other")]
+    with Gateway(tmp_path, ["--config", "rover.yaml", *options]) as gateway:
+        wait_until(lambda: all(line in gateway.text() for line in lines), what="both names")
+        assert [gateway.text().count(line) for line in lines] == [1, 1]
+
+
 OPEN = """
 version: 1
 medium: {{step_ms: 32}}
