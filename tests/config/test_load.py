@@ -1,6 +1,8 @@
 """One file from end to end: loaded, overridden by options, partly real, with a scene."""
 
+import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from hilgw.config.queries import backend_of, has_nodes, is_mocked
 from hilgw.config.scene import LARGEST_FILE, read_motion
 from hilgw.config.source.document import compose
 from hilgw.config.source.text import ConfigErrors
+from hilgw.protocols.webots.handshake import without_mock
 from tests.config.cases import Lines, cases, rows
 
 ROOT = Path(__file__).parents[2]
@@ -355,3 +358,31 @@ def test_a_file_that_holds_none(tmp_path: Path, path: str, content: bytes, repor
     (tmp_path / "poses.csv").write_bytes(content)
     (line,) = refused(tmp_path / "c.yaml")
     assert "c.yaml:2:" in line and "robots.rover.motion." in line and reported in line
+
+
+MOCKED = [  # what makes the controller a mock: of the file, of the part, of the command line
+    ("backend: mock", "", None),
+    ("backend: mock\nreal: [xbee0]", "", None),
+    ("", "backend: mock, ", None),
+    ("", "", "mock"),
+    ("backend: mock", "backend: mock, ", "mock"),
+]
+ODD = ["rover", "r 1", "it's", "7", "[x]", "a/b", "no, yes", "{x}", "#1", "a=b"]
+
+
+@pytest.mark.parametrize(("top", "own", "backend"), MOCKED)
+@pytest.mark.parametrize("name", ODD)
+def test_a_shell_reads_what_makes_room_for_a_controller_of_ones_own(
+    name: str, top: str, own: str, backend: str | None
+) -> None:
+    text = (
+        f"version: 1\n{top}\n"
+        "adapters: {xbee0: {kind: xbee, port: /dev/x, channel: 12}}\nrobots:\n"
+        f"  {json.dumps(name)}: {{devices: {{tx: {{node: Emitter}}}}, "
+        f'controller: {{kind: webots, {own}listen: "tcp://127.0.0.1:1234"}}}}\n'
+    )
+    part, words = f"{name}.controller", shlex.split(without_mock(name).partition("--set ")[2])
+    before = load_text(text, "f", (), backend).config
+    after = load_text(text, "f", words, backend).config
+    assert is_mocked(before, part) and len(words) == 1 and not is_mocked(after, part)
+    assert is_mocked(after, "xbee0") == is_mocked(before, "xbee0")

@@ -183,6 +183,17 @@ async def test_a_frozen_process_is_waited_for_no_longer_than_its_deadline(
     assert expired == ["rover"]
 
 
+@scenario_of(run_paced)
+async def test_a_gateway_names_whom_time_goes_on_without(loop: PacedLoop, /) -> None:
+    seen = Recorder()
+    gateway = build(load_text("version: 1\nspeed: max\n", "f").config, loop, seen)
+    loop.holds.hold("rover.controller", 2 * NS_PER_MS)
+    await elapse(HOUR_S)
+    gateway.close()
+    text = "no request for 0.002 s: simulated time goes on without it"
+    assert seen.notices == [text]
+
+
 @scenario_of(run_paced, 1000)
 async def test_holds_have_no_effect_at_another_speed(loop: PacedLoop, /) -> None:
     loop.holds.hold("rover")
