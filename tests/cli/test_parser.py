@@ -201,6 +201,7 @@ def test_all_ways_to_it_print_the_same(hilgw: Command) -> None:
         for both in ([*words, "--all"], ["--all", *words]):
             assert hilgw(*both) == (0, help_text(everything=True), "")
     assert hilgw("--quiet", "-h") == (0, help_text(), "")
+    assert hilgw("help", "scan") == hilgw("scan", "--help")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

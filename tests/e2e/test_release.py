@@ -159,6 +159,12 @@ def test_what_cannot_be_handed_over_is_refused_and_changes_nothing(gateway: Gate
     assert is_up(gateway)
 
 
+def test_a_mock_has_no_port_to_hand_over(tmp_path: Path) -> None:
+    with Gateway(tmp_path, ["--config", "uart"]):
+        done = run("release", "uart0", "--", "true", cwd=tmp_path)
+    assert done.returncode == 1 and "there is no real port to hand over" in done.stderr
+
+
 def test_a_robot_stops_first_and_the_guardian_lets_go(bench: ModuleType, tmp_path: Path) -> None:
     """Another robot drives on. Killed meanwhile, the gateway's guardian stops that one alone."""
     with driving(bench, tmp_path, "create2", "epuck") as gateway:

@@ -88,22 +88,13 @@ def test_the_firmware_stops_its_motors_when_the_gateway_freezes(tmp_path: Path) 
     assert "tcp, SIGSTOP to motor 0, 1 runs: p50 " in done.stdout
 
 
-def test_a_robot_is_driven_beside_busy_programs(tmp_path: Path) -> None:
-    """Whether the guardian stops it depends on this machine; the answer and the code do not."""
-    options = ("--minutes", "0.02", "--programs", "1")
-    done = run_program(sys.executable, str(BENCH / "guardian_soak.py"), *options, cwd=tmp_path)
-    result = {0: "no stop", 1: "a false stop"}[done.returncode]
-    assert done.stdout.endswith(f"1 busy programs, 0.02 minutes: {result}\n"), done.stderr
-    assert not done.stderr
-
-
-def test_the_time_to_a_stop_is_measured_from_its_cause(tmp_path: Path) -> None:
-    options = ("--runs", "1", "--body", "create2", "--cause", "FIN", "--cause", "Ctrl-C")
-    done = run_program(sys.executable, str(BENCH / "stop_times.py"), *options, cwd=tmp_path)
-    assert done.returncode in (0, 1) and not done.stderr, done.stderr
-    found = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if "| 1 |" in line]
-    assert [row[:2] for row in found] == [["create2", "FIN"], ["create2", "Ctrl-C"]]
-    assert all(0 < float(row[5]) < 10_000 for row in found)
+@pytest.mark.parametrize(("tool", "wrong"), [("stop_times", "--body x"), ("guardian_soak", "-x")])
+def test_a_benchmark_of_stops_reads_its_options(tool: str, wrong: str, tmp_path: Path) -> None:
+    command = (sys.executable, str(BENCH / f"{tool}.py"))
+    done = run_program(*command, "--help", cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: {tool}.py "), done.stderr
+    done = run_program(*command, *wrong.split(), cwd=tmp_path)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
 
 
 @pytest.mark.process

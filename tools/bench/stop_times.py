@@ -50,7 +50,7 @@ LATE_MS = 250  # safety.late_s of these gateways
 SAFETY = f"{{armed: true, latch: false, late_s: {LATE_MS / 1000}}}"
 HANG_S = 0.45
 GUARDIAN_MS = 300  # guardian_ms, its default
-LIMIT_S = 30.0
+LIMIT_S = 10.0
 PAUSE_S = 0.03
 DEFECT, HANG = set_value(99, 66.0), set_value(98, 66.0)
 """At these commands the controller's session raises, and the event loop hangs for HANG_S."""

@@ -315,7 +315,7 @@ class Screen:
         self.keys, self.inside = os.openpty()
         self.before = termios.tcgetattr(self.inside)
         self.events: SimpleQueue[dict[str, Any] | Exception | None] = SimpleQueue()
-        self.text = ""
+        self.text = self.all = ""
         self.size(24, 80)
 
     def size(self, lines: int, columns: int) -> None:
@@ -338,7 +338,8 @@ class Screen:
 
     def read(self) -> None:
         assert select.select([self.keys], [], [], DEADLINE_S)[0], self.text
-        self.text += os.read(self.keys, 65536).decode().replace("\r\r\n", "\r\n")
+        read = os.read(self.keys, 65536).decode().replace("\r\r\n", "\r\n")
+        self.text, self.all = self.text + read, self.all + read
 
     def type(self, keys: str) -> None:
         os.write(self.keys, keys.encode())
@@ -366,6 +367,7 @@ class Screen:
     def check_restored(self) -> None:
         while "\x1b[?1049l" not in self.text:
             self.read()
+        assert self.all.startswith("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J\x1b[H")
         assert self.text.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
         assert termios.tcgetattr(self.inside) == self.before
 

@@ -63,6 +63,20 @@ def test_one_device_under_several_names_is_asked_once(
     assert len(asked) == 2
 
 
+def test_the_progress_counts_ports_and_tries(
+    asked: list[str], tmp_path: Path, hilgw: Command
+) -> None:
+    a, b = files(tmp_path, "a", "b")
+    code, out, err = hilgw("scan", a, b)
+    assert code == 0 and err.splitlines() == [
+        f"{a} (port 1 of 2): xbee at 9600? try 1 of 3",
+        f"{a} (port 1 of 2): xbee, API mode 2, at 9600? try 2 of 3",
+        f"{b} (port 2 of 2): xbee at 9600? try 1 of 3",
+        f"{b} (port 2 of 2): xbee, API mode 2, at 9600? try 2 of 3",
+    ]
+    assert out.splitlines() == [f"{a}: xbee at 9600: XBee 3", f"{b}: xbee at 9600: XBee 3"]
+
+
 def test_the_same_question_is_asked_once_at_each_rate() -> None:
     """No two tries of a scan read alike: each has its kind, variant and rate."""
     for loader in find(ADAPTERS).values():
