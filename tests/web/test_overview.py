@@ -14,7 +14,15 @@ from hilgw.view.gateway import GONE, GatewayView
 from hilgw.web.model import Bench
 from hilgw.web.pages import recordings
 from hilgw.web.pages.overview import general, parts
-from hilgw.web.pages.recordings import File, files_in, files_of, opened, pieces, running
+from hilgw.web.pages.recordings import (
+    File,
+    files_in,
+    files_of,
+    files_of_all,
+    opened,
+    pieces,
+    running,
+)
 from hilgw.web.pages.robot import head, motors, output, robots_of, sensors, stop_log
 from tests.record.samples import COMMAND, VALUE
 
@@ -415,6 +423,16 @@ def test_the_files_of_a_folder_are_listed_with_its_gateways_and_what_runs(tmp_pa
     rows = re.findall("<tr>(.*?)</tr>", html)[1:]
     assert ["running" in each for each in rows] == [True, False]  # of the same name elsewhere
     assert "<a " not in files_in(str(folder), views, links=False)
+
+
+def test_a_folder_of_several_gateways_is_listed_once(tmp_path: Path) -> None:
+    folder_with(tmp_path / "r", "a.pcapng")
+    (tmp_path / "link").symlink_to(tmp_path / "r")
+    folders = {"arm": tmp_path / "r", "leg": tmp_path / "link", "eye": tmp_path}
+    views = (recordings_view_of(of, f"/lab/{name}.yaml") for name, of in folders.items())
+    html = files_of_all(views, links=True)
+    assert re.findall("folder of (.*?):", html) == ["arm, leg", "eye"]
+    assert html.count("<a ") == 1
 
 
 def test_a_recording_that_grows_is_sent_as_it_was(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -130,12 +130,8 @@ def build(page: Page) -> None:
         views = {key: view for key, view in gateways.items() if folder_of(view)}
         with cards:
             page.sections(shown, views, GatewaySection)
-        folders: dict[str, list[GatewayView]] = {}
-        for view in views.values():
-            folders.setdefault(os.path.realpath(folder_of(view)), []).append(view)
-        may = page.may("drive")
-        files.set_content(joined(files_in(each, of, links=may) for each, of in folders.items()))
-        below.set_visibility(bool(folders))
+        files.set_content(files_of_all(views.values(), links=page.may("drive")))
+        below.set_visibility(bool(views))
 
     page.refresh(update, FILES_S)
 
@@ -210,6 +206,14 @@ def running(view: GatewayView, *, may_end: bool) -> Markup:
 def _key(gateway: str, name: str) -> bytes:
     """Return what the link to a file has, so that only who was shown it gets the file."""
     return hmac.digest(_SECRET, f"{gateway}\0{name}".encode(), "sha256").hex().encode()
+
+
+def files_of_all(views: Iterable[GatewayView], *, links: bool) -> Markup:
+    """Return HTML of the files of each folder to which these gateways record, each folder once."""
+    folders: dict[str, list[GatewayView]] = {}
+    for view in views:
+        folders.setdefault(os.path.realpath(folder_of(view)), []).append(view)
+    return joined(files_in(each, of, links=links) for each, of in folders.items())
 
 
 def files_in(folder: str, views: list[GatewayView], *, links: bool) -> Markup:
