@@ -38,6 +38,7 @@ from hilgw.engine.observer import (
     State,
     ValueEvent,
 )
+from hilgw.engine.recording import event_stream
 from hilgw.events import kinds as events, wire
 from hilgw.medium.packet import Copy, Packet
 from hilgw.medium.pose import Pose
@@ -255,6 +256,33 @@ async def test_without_a_subscriber_nothing_is_observed(bench: Subscribed) -> No
     assert all(kind not in vars(bench.observers) for kind in KINDS)
     bench.real.run(2 * WINDOW_NS)
     transmit(bench)  # it is reported to no observer
+
+
+async def test_of_an_event_that_no_subscriber_takes_nothing_is_made(
+    bench: Subscribed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All kinds are taken, of another robot: a packet waits for that, and is not encoded."""
+    read, to = bench.subscribe(names=["other"]), bench.observers
+    for made in ("state_of", "placed", "replace"):
+        monkeypatch.setattr(event_stream, made, None)
+    for made in ("link", "encode_event", "encode_with_data"):
+        monkeypatch.setattr(wire, made, None)
+    wheel = MotorCommand(3, MotorField.VELOCITY, 1.0)
+    unread: Any = None
+    for report, event in (
+        (to.sensor_value, ValueEvent("rover", "distance", 1.0, 0)),
+        (to.motor_command, CommandEvent("rover", "", "wheel", wheel, Accepted.SENT, {}, 0)),
+        (to.line_bytes, LineEvent("xbee0", Direction.SENT, unread, 0)),
+        (to.frame, FrameEvent("xbee0", Direction.SENT, unread, unread)),
+        (to.pose_change, PoseEvent("rover", unread, 0)),
+    ):
+        assert report is not None
+        report(event)  # type: ignore[operator]
+    to.link("gateway@bench", unread)
+    to.notice("xbee0", "a remark")
+    transmit(bench)
+    await sent(bench)
+    assert read() == []
 
 
 @pytest.mark.parametrize(
