@@ -229,6 +229,10 @@ BAD: list[dict[str, Any]] = [
             'value must be a number, or "nan", "inf" or "-inf", or a list, each a number, or "nan"',
         ),
         (json.dumps({**sample("packet"), "data": "0"}), "data must be pairs of hexadecimal digits"),
+        (
+            json.dumps({**sample("packet"), "received_by": [5]}),
+            "received_by must be a list of names",
+        ),
         ('{"event": "novel"}', "an event of an unknown kind, 'novel'"),
         *((json.dumps(sample("status", status=each)), "event status that is not") for each in BAD),
         ('{"event": "notice", "source": "\\ud800", "text": ""}', "is not valid JSON"),

@@ -61,7 +61,11 @@ class Seen(Observer):
 
 
 def run(
-    name: str, tmp_path: Path, act: Callable[[Gateway, Recordings], None], seconds: float = 3.0
+    name: str,
+    tmp_path: Path,
+    act: Callable[[Gateway, Recordings], None],
+    seconds: float = 3.0,
+    **limits: Any,
 ) -> tuple[Recordings, Counter[str]]:
     """Runs a shipped configuration in simulated time. act: called before it begins."""
     shipped = folder()
@@ -73,7 +77,7 @@ def run(
 
     async def main() -> Recordings:
         gateway = build(config, asyncio.get_running_loop(), seen)
-        made = Recordings(gateway, tmp_path / "named", lambda: {"configuration": text}, {})
+        made = Recordings(gateway, tmp_path / "named", lambda: {"configuration": text}, limits)
         act(gateway, made)
         await gateway.run(asyncio.Event(), seconds)
         await made.close()
@@ -206,6 +210,22 @@ def test_clients_record_in_one_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     assert ended and first[-1] <= 2 * 10**9 < second[-1]
     assert second[: len(first) - 1] == first[:-1]  # the last one is the status at its end
     assert len(made.report()) == 3
+
+
+def test_a_size_that_is_raised_is_a_notice_of_the_gateway_once(tmp_path: Path) -> None:
+    told = list[tuple[str, str]]()
+
+    class Told(Observer):
+        def notice(self, source: str, text: str) -> None:
+            told.append((source, text))
+
+    def act(gateway: Gateway, recordings: Recordings) -> None:
+        gateway.observer.add(Told(), ["notice"])
+        recordings.begin("a", tmp_path / "a.pcapng")
+
+    run("uart", tmp_path, act, max_bytes=1)  # reported at its start, and at its end
+    ((source, text),) = told
+    assert source == module.SOURCE and text.startswith("a: max_mb 1e-06 counts as 0.")
 
 
 def test_a_packet_and_its_delivery_cost_a_recording_three_calls(tmp_path: Path) -> None:
