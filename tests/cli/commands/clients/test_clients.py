@@ -2,11 +2,14 @@
 
 import argparse
 import asyncio
+import contextlib
+import io
 import json
 import os
 import pty
 import signal
 import subprocess
+import sys
 import termios
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +24,7 @@ from hilgw.assemble.gateway import build
 from hilgw.cli.commands.clients import release
 from hilgw.cli.commands.clients.user import keys_of, read_keys
 from hilgw.cli.main import main
+from hilgw.cli.output import live_screen
 from hilgw.client import arming, holding
 from hilgw.client.gateway import Gateway as Client
 from hilgw.config.load import load_text
@@ -371,6 +375,44 @@ def test_the_options_choose_events(options: str, names: str, folder: Path, hilgw
         code, out, _ = hilgw("watch", "--json", *options.split())
     assert code == 0
     assert list(map(json.loads, out.splitlines())) == [EVENTS[name] for name in names.split()]
+
+
+class Output(io.TextIOWrapper):
+    """A standard output, which may be a terminal."""
+
+    is_terminal = False
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+
+@pytest.mark.parametrize(
+    ("options", "is_terminal", "has_states"),
+    [("", True, True), ("--json", True, False), ("", False, False), ("--pcapng", False, True)],
+)
+def test_a_table_and_a_capture_begin_with_the_states(
+    options: str,
+    is_terminal: bool,
+    has_states: bool,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Or a table that is opened late would not have what was commanded once."""
+    asked, shown, out = list[Any](), list[Any](), Output(io.BytesIO(), encoding="utf-8")
+
+    def asks(request: dict[str, Any]) -> bytes:
+        asked.append(request.get("states", False))
+        return answer(request)
+
+    out.is_terminal = is_terminal
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(live_screen, "watch", lambda table, events, *_: shown.extend(events))
+    with peer(folder / "a.sock", asks), Path(os.devnull).open() as keys:
+        monkeypatch.setattr(sys, "stdin", keys)
+        with contextlib.redirect_stdout(out):
+            assert main(["watch", *options.split()]) == 0
+    assert asked == [has_states]
+    assert bool(shown) is (is_terminal and not options)
 
 
 FRAME, BYTES, LOST = "uart0,sent,hex:01,", "uart0,sent,hex:02,", "rover.tx,range,hex:706f6e67,"
