@@ -177,8 +177,12 @@ def write_token(path: Path) -> str:
     token = secrets.token_urlsafe(24)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(token + "\n")
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(token + "\n")
+        except OSError:
+            path.unlink()  # an empty one would refuse the next try
+            raise
     except OSError as error:
         raise ConfigError(
             f"cannot create the token file: {error.strerror}",

@@ -1,5 +1,6 @@
 """Tokens and roles."""
 
+import resource
 import ssl
 from pathlib import Path
 
@@ -131,6 +132,17 @@ def test_a_new_token_file_is_private_and_is_read_back(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot create the token file"):
         write_token(path)
     assert read_token(path) == token
+
+
+def test_a_token_that_the_disk_does_not_take_leaves_no_file(tmp_path: Path) -> None:
+    path, limits = tmp_path / "drive.token", resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(ConfigError, match="cannot create the token file: File too large"):
+            write_token(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert write_token(path) == read_token(path)
 
 
 @pytest.mark.parametrize("text", ["", "short", TOKEN + " " + TOKEN, "ü" * 32, "x" * 5000])
