@@ -262,26 +262,22 @@ async def test_of_an_event_that_no_subscriber_takes_nothing_is_made(
     bench: Subscribed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All kinds are taken, of another robot: a packet waits for that, and is not encoded."""
-    read, to = bench.subscribe(names=["other"]), bench.observers
+    read, to = bench.subscribe(names=["other"]), bench.subscriptions
     for made in ("state_of", "placed", "replace"):
         monkeypatch.setattr(event_stream, made, None)
     for made in ("link", "encode_event", "encode_with_data"):
         monkeypatch.setattr(wire, made, None)
     wheel = MotorCommand(3, MotorField.VELOCITY, 1.0)
     unread: Any = None
-    for report, event in (
-        (to.sensor_value, ValueEvent("rover", "distance", 1.0, 0)),
-        (to.motor_command, CommandEvent("rover", "", "wheel", wheel, Accepted.SENT, {}, 0)),
-        (to.line_bytes, LineEvent("xbee0", Direction.SENT, unread, 0)),
-        (to.frame, FrameEvent("xbee0", Direction.SENT, unread, unread)),
-        (to.pose_change, PoseEvent("rover", unread, 0)),
-    ):
-        assert report is not None
-        report(event)  # type: ignore[operator]
+    to.sensor_value(ValueEvent("rover", "distance", 1.0, 0))
+    to.motor_command(CommandEvent("rover", "", "wheel", wheel, Accepted.SENT, {}, 0))
+    to.line_bytes(LineEvent("xbee0", Direction.SENT, unread, 0))
+    to.frame(FrameEvent("xbee0", Direction.SENT, unread, unread))
+    to.pose_change(PoseEvent("rover", unread, 0))
     to.link("gateway@bench", unread)
     to.notice("xbee0", "a remark")
-    transmit(bench)
-    await sent(bench)
+    to.transmitted(PACKET, ["xbee0"], None, dict)
+    to.encode()
     assert read() == []
 
 

@@ -6,8 +6,9 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,17 +19,33 @@ from hilgw.config.shipped import folder
 from hilgw.control.modes import RobotMode
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.gateway import Gateway
-from hilgw.engine.observer import KINDS, CommandEvent, LineEvent, Observer, ValueEvent
+from hilgw.engine.observer import (
+    KINDS,
+    CommandEvent,
+    LineEvent,
+    Observer,
+    Observers,
+    ValueEvent,
+)
 from hilgw.engine.recording import recordings as module
 from hilgw.engine.recording.event_stream import EventStream
-from hilgw.engine.recording.recorder import BUFFER_BYTES, MOST_GATHERED, SLOW, RecordingProcess
+from hilgw.engine.recording.recorder import (
+    BUFFER_BYTES,
+    MOST_GATHERED,
+    SLOW,
+    TOGETHER,
+    KeptEvents,
+    RecordingProcess,
+)
 from hilgw.engine.recording.recordings import Recordings
 from hilgw.engine.simulated.event_loop import PacedLoop
 from hilgw.errors import HilgwError
+from hilgw.events.kinds import Value
 from hilgw.events.wire import encode_event
 from hilgw.record.compare import compare
 from hilgw.record.recording import Recording
 from hilgw.record.writer import Event, Report, Settings
+from hilgw.testing.sim import Clock
 from tests import work
 
 pytestmark = pytest.mark.process
@@ -170,6 +187,31 @@ def test_a_recording_has_each_event_that_watch_shows(tmp_path: Path) -> None:
             for all in (watched[0].events, found)
         )
         assert kept == shown
+
+
+async def test_the_states_of_many_devices_are_recorded_in_turns() -> None:
+    """The event loop is free in between; what ends before that records no more of them."""
+    turn, made, clock = 0, list[int](), Clock()
+
+    def states() -> Iterator[Value]:
+        for number in range(5 * TOGETHER):
+            made.append(turn)
+            yield Value("rover", f"ds{number}", 1.0, ["value"], ["m"], since_ns=0)
+
+    gateway: Any = SimpleNamespace(
+        timer=clock,
+        states=states,
+        device_of=None,
+        observer=Observers(),
+        lines=SimpleNamespace(tap=lambda add: None, untap=lambda add: None),
+    )
+    kept = KeptEvents(gateway, {})
+    for turn in range(1, 4):  # noqa: B007 - `states` reads it
+        await asyncio.sleep(0)
+    kept.end()
+    for _ in range(4):
+        await asyncio.sleep(0)
+    assert [made.count(each) for each in range(5)] == [*[TOGETHER] * 4, 0]
 
 
 def test_clients_record_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
