@@ -13,7 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from hilgw.cli.version import LIBRARIES
-from tests.sources import ROOT, files, imports, place
+from tests.sources import ROOT, files, imports, nodes, place
 
 LAYERS = [
     {"reasons", "errors", "forms", "records", "settings", "units", "plugins", "__init__"},
@@ -197,17 +197,34 @@ def test_one_file_imports_the_serial_library() -> None:
     assert users == {"transports/serial/port.py"}
 
 
-def test_benchmarks_import_what_is_there() -> None:
+def bound(file: Path) -> set[str]:
+    """The names that a file defines, assigns or imports."""
+    return {
+        getattr(node, "name", getattr(node, "id", ""))
+        for node in nodes(file)
+        if not isinstance(getattr(node, "ctx", None), ast.Load)
+    }
+
+
+def test_tools_import_what_is_there() -> None:
     """Type checks leave them out, and they do not run each day."""
+    scripts = [
+        each
+        for each in (ROOT / "tools").iterdir()
+        if each.is_file() and each.read_bytes().startswith(b"#!/usr/bin/env python3")
+    ]
     names = {
         (str(node.module), alias.name)
-        for file in files("tools")
+        for file in [*files("tools"), *scripts]
         for node in imports(file)
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("hilgw")
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(("hilgw", "tests"))
         for alias in node.names
     }
-    assert names
+    assert {module.partition(".")[0] for module, _ in names} == {"hilgw", "tests"}
     for module, name in sorted(names):
+        if module.startswith("tests."):  # whose import runs much
+            assert name in bound((ROOT / module.replace(".", "/")).with_suffix(".py")), module
+            continue
         there = import_module(module)
         is_module = hasattr(there, "__path__") and find_spec(f"{module}.{name}") is not None
         assert name in vars(there) or is_module, f"{module}.{name}"

@@ -217,10 +217,13 @@ def picture_of(name: str, width: int, scheme: str) -> str:
     return f"web-{name.lower()}-{width}-{scheme}.png"
 
 
+def shown_as(name: str) -> str:
+    return f"![The page {name}](pictures/{picture_of(name, 1280, 'light')})"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_page_has_its_pictures(name: str) -> None:
-    line = f"![The page {name}](pictures/{picture_of(name, 1280, 'light')})"
-    assert line in pages("web"), "run tools/screenshots"
+    assert shown_as(name) in pages("web"), "run tools/screenshots"
     for width, scheme in SCREENS:
         data = (FOLDER / picture_of(name, width, scheme)).read_bytes()
         assert data[:8] == b"\x89PNG\r\n\x1a\n"
