@@ -288,14 +288,16 @@ def test_the_head_shows_that_no_controller_runs() -> None:
     assert "controller" not in html
 
 
+ARMED = {"event": "armed", "robot": "arm", "armed": True, "text": ""}
+
+
 def test_the_head_is_the_newest_of_each_state() -> None:
     assert "latched by estop: arm it again" in head(view_of(arm=ROBOT), "arm", NOW)
-    armed = {"event": "armed", "robot": "arm", "armed": True, "text": ""}
-    html = head(view_of({**armed, "mono_ns": NOW}, arm=ROBOT), "arm", NOW)
+    html = head(view_of({**ARMED, "mono_ns": NOW}, arm=ROBOT), "arm", NOW)
     assert "latched" not in html
     assert 'class="state good">armed' in html
     assert "0.0 s old" in html
-    html = head(view_of({**armed, "armed": False, "mono_ns": 1}, arm=ROBOT), "arm", NOW)
+    html = head(view_of({**ARMED, "armed": False, "mono_ns": 1}, arm=ROBOT), "arm", NOW)
     assert 'class="state bad">latched' in html
     assert "the gateway is silent" in head(view_of(arm=ROBOT), "arm", NOW * 9)
     assert "the gateway is up" in head(view_of(), EVIL, NOW)
@@ -311,10 +313,13 @@ def test_the_stop_log_is_that_of_the_robot_the_newest_first() -> None:
             {"event": "refused", "name": "arm", "reason": "not_armed", "text": EVIL},
             {"event": "armed", "robot": "other", "armed": True, "text": "not this one"},
             {"event": "output", "source": "arm.controller", "line": "a line"},
+            # A state of before comes with the others, in any order.
+            {**ARMED, "text": "long ago", "mono_ns": 5, "since_ns": 5},
         ),
         "arm",
     )
-    found = [html.index(text) for text in ("not armed", "mode remote", "back-off", "no value")]
+    texts = ("not armed", "mode remote", "back-off", "no value", "long ago")
+    found = [html.index(text) for text in texts]
     assert found == sorted(found)
     assert EVIL not in html
     assert "not this one" not in html

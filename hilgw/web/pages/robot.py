@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -268,9 +269,10 @@ def _of(view: GatewayView, kind: str, robot: str) -> Iterator[tuple[str, Event]]
 
 def stop_log(view: GatewayView, name: str) -> Markup:
     """Return HTML of what stopped it, what armed it, and what it was refused, the newest first."""
+    lines = sorted(view.log.since(0), key=itemgetter("mono_ns"))  # states of before come later
     rows = [
         (clock(each), whose, state(words_of(each), severity(each)))
-        for each in reversed(view.log.since(0))
+        for each in reversed(lines)
         if is_chosen(whose := name_of(each), [name]) and each["event"] != "output"
     ]
     return table("Stop log", ("time", "part", "what"), rows[:SHOWN])
