@@ -10,6 +10,7 @@ from hilgw.assemble.gateway import build
 from hilgw.cli.output.live_table import LiveTable
 from hilgw.cli.output.text import Style
 from hilgw.config.load import load_text
+from hilgw.config.shipped import folder
 from hilgw.control.events import Accepted, MotorCommand, Outcome, SensorValue
 from hilgw.control.modes import RobotMode
 from hilgw.devices.kinds import Device, MotorLimits, Refusal
@@ -18,7 +19,8 @@ from hilgw.engine.control_loop.devices import readings
 from hilgw.engine.gateway import Gateway
 from hilgw.engine.observer import CommandEvent, ControlLoopStatus, Observer, State, ValueEvent
 from hilgw.engine.processes.processes import ProgramState
-from hilgw.events.kinds import Armed, Cell, Command, Port, Stopped, Value, cell_of
+from hilgw.events.kinds import Armed, Cell, Command, Mode, Placed, Port, Stopped, Value, cell_of
+from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway.messages import keys_of
 from tests.e2e.control_loop_peers import sensor_data, set_value
 from tests.engine.control_loop.fakes import FakeLoop, ScriptedLoop
@@ -96,6 +98,27 @@ def test_the_newest_value_of_a_sensor_has_its_time(tmp_path: Path) -> None:
         running.advance(7.0)
         ds = of(running.gateway, Value, "ds")
         assert (ds.value, ds.fields, ds.since_ns) == (0.5, ["value"], reported_ns)
+
+
+def test_the_states_of_parts_come_before_those_of_devices(tmp_path: Path) -> None:
+    """A page of a gateway with very many devices shows its robots first."""
+    with RunningLoop(tmp_path) as running:
+        driving(running)
+        robot_of(running).send(sensor_data(0, 0.5))
+        running.until(lambda: running.report()["sensors"] == {"ds": 0.5})
+        running.gateway.place("cab", Pose((1.0, 2.0, 3.0)))
+        states = list(running.gateway.states())
+        assert [*dict.fromkeys(map(type, states))] == [Port, Armed, Placed, Command, Value]
+        assert of(running.gateway, Placed, "cab").position == [1.0, 2.0, 3.0]
+
+
+async def test_a_robot_with_two_bodies_has_its_mode_among_the_states() -> None:
+    shipped = folder()
+    assert shipped is not None
+    config = load_text((shipped / "shadow.yaml").read_text(), "shadow.yaml").config
+    gateway = build(config, asyncio.get_running_loop(), Observer())
+    assert of(gateway, Mode, "rover").mode == "shadow"
+    gateway.close()
 
 
 def test_each_body_has_its_commands_and_its_values() -> None:
