@@ -5,12 +5,14 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hilgw.cli.main import main
+from hilgw.cli.output import files
 from hilgw.record import convert
 from hilgw.record.compare import compare
 from hilgw.record.convert import to_csv
@@ -20,7 +22,8 @@ from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from hilgw.record.story import Story
 from tests.cli.conftest import Command
-from tests.e2e.running import in_process, run_program
+from tests.e2e.running import in_process, run as program, run_program
+from tests.record import mutants
 from tests.record.samples import COMMAND, PACKET, VALUE
 from tests.view.samples import recorded, sample
 
@@ -195,6 +198,45 @@ def test_a_folder_is_written_whole_and_one_of_others_is_left_alone(
     assert (tmp_path / "empty").stat().st_mode & 0o777 == 0o750
     code, _, err = hilgw("convert", "run.pcapng", "csv")
     assert code == 1 and "csv: is not empty" in err
+
+
+@pytest.mark.process
+def test_every_file_of_a_command_is_written_beside_and_renamed(
+    tmp_path: Path, hilgw: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the one helper, so that no test of each command needs a full disk."""
+    mutants.real(tmp_path, program)
+    shadow = (VALUE | {"robot": f"rover.{body}"} for body in ("body", "remote"))
+    recording(tmp_path / "shadow.pcapng", *shadow)
+    (tmp_path / "a.wbt").write_text('#VRML_SIM R2025a utf8\nRobot { name "rover" }\n')
+    output, written = files.output, set[Path]()
+
+    @contextmanager
+    def watched(path: Path) -> Iterator[Path]:
+        with output(path) as fresh:
+            yield fresh
+            assert fresh.exists() and not path.exists()
+        written.add(path)
+
+    monkeypatch.setattr(files, "output", watched)
+    for words in (
+        *(f"convert real.pcapng {to}" for to in ("csv", "a.mcap", "a.jsonl")),
+        "plot real.pcapng xbee0 --output a.png",
+        "twin shadow.pcapng --output a.svg",
+        "capture2test real.pcapng",
+        "import-world a.wbt --output world.yaml",
+        "example uart --write",
+        "schema --write",
+        "new-body trolley",
+    ):
+        written.clear()
+        before = {*tmp_path.rglob("*")}
+        code, _, err = hilgw(*words.split())
+        new = {each for each in {*tmp_path.rglob("*")} - before if each.parent.name != "csv"}
+        assert (code, err) == (0, "") and new, words
+        assert {each for each in new if each.is_file() or each.name == "csv"} == {
+            tmp_path / each for each in written
+        }, words
 
 
 def test_a_name_of_any_length_has_a_file_of_its_own(tmp_path: Path, hilgw: Command) -> None:

@@ -206,10 +206,11 @@ async def test_every_kind_of_event(bench: Subscribed) -> None:
 
 async def test_a_status_comes_at_once_and_then_once_a_second(bench: Subscribed) -> None:
     bench.status = {"number": 1}
-    others, read = bench.subscribe(kinds={"port"}), bench.subscribe(kinds={"status"})
-    bench.subscriptions.show(bench.subscriber, [])
+    others, read = bench.subscribe(kinds={"armed"}), bench.subscribe(kinds={"status", "port"})
+    bench.subscriptions.show(bench.subscriber, [events.Port("xbee0", "up", "", since_ns=0)])
     await sent(bench)
-    (first,) = read()
+    first, second = read()
+    assert second["event"] == "port"  # all robots are in the status: before what may be many
     assert (first["status"], first["since_ns"]) == ({"number": 1}, first["time_ns"])
     bench.status = {"number": 2}
     for seconds, expected in ((0.9, []), (0.2, [{"number": 2}]), (2.0, [{"number": 2}] * 2)):
