@@ -411,7 +411,8 @@ def test_a_failure_shows_the_last_frames_of_each_port(tmp_path: Path) -> None:
     (shown,) = re.findall(r"^hilgw show (.*)$", output, re.M)  # the others have no gateway
     events = list(Recording(Path(shown)).events())
     assert any(event.get("data") == b"pong 1".hex() for event in events)
-    assert "last frames of gateway, xbee0" in (tmp_path / "junit.xml").read_text()
+    report = (tmp_path / "junit.xml").read_text()
+    assert "last frames of gateway, xbee0" in report and f"hilgw show {shown}" in report
 
 
 @pytest.mark.process

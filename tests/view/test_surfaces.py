@@ -68,6 +68,9 @@ def test_a_row_of_csv_has_plain_cells(kind: str) -> None:
     ]
     assert bool(rows) is bool(kinds.KINDS[kind].columns or kinds.numbers(event))
     assert all(row["name"] == kinds.name_of(event) and is_plain(row["value"]) for row in rows)
+    if not kinds.KINDS[kind].columns:
+        units = [(one.name, one.unit) for one in kinds.numbers(event)]
+        assert [(row["field"], row["unit"]) for row in rows] == units
 
 
 @every
@@ -201,7 +204,9 @@ def test_a_picture_has_its_numbers_and_losses(kind: str) -> None:
     rows = rows_of([event], [])
     assert bool(rows) is (kind in kinds.DRAWN or kind == "packet" or kinds.is_lost(event))
     if kind in kinds.DRAWN:
-        assert [*rows[kinds.name_of(event)].curves] == [one.name for one in kinds.numbers(event)]
+        curves = rows[kinds.name_of(event)].curves
+        units = [(one.name, one.unit) for one in kinds.numbers(event)]
+        assert [(name, each.unit) for name, each in curves.items()] == units
 
 
 @every
