@@ -326,6 +326,7 @@ class ScriptedBody(ScriptedSession):
         self, command: control.Command, now: int
     ) -> tuple[control.Outcome, list[control.Event]]:
         if command.index not in self.devices:
+            self.counts["refused_unknown_device"] += 1
             return Refusal("unknown_device", "?"), []
         if isinstance(command, self.lacks):
             return control.Accepted.DROPPED, []

@@ -278,13 +278,14 @@ def test_requests_reach_the_body_in_its_own_indices() -> None:
 
 def test_a_device_that_the_body_does_not_have_is_refused() -> None:
     """Also where its own device of this index is another one."""
-    _, session, calls = renumbered()
+    body, session, calls = renumbered()
     for events in (
         commanded(session, control.MotorCommand(3, "velocity", 1.0), 0),
         session.send(control.PacketOut(7, 2, b"p"), 0),
         session.tune(control.LedValue(5, 1), 0),
     ):
         assert [type(event) for event in events] == [control.RefusedRequest]
+    assert body.counts == {"refused_unknown_device": 3}
     assert session.switch(7, 32.0, 0) == []
     assert not session.can_stop(3, MotorMode.VELOCITY)
     assert calls == []

@@ -105,7 +105,7 @@ class RenumberedSession:
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         own = self._to_body.get(command.index)
         if own is None:
-            return _unknown(command.index), []
+            return self._unknown(command.index), []
         outcome, events = self._session.command(dataclasses.replace(command, index=own), now)
         return outcome, self._out(events)
 
@@ -128,9 +128,14 @@ class RenumberedSession:
     ) -> list[Event]:
         own = self._to_body.get(request.index)
         if own is None:
-            refusal = _unknown(request.index)
+            refusal = self._unknown(request.index)
             return [RefusedRequest(request.index, refusal.reason, refusal.text)]
         return self._out(method(dataclasses.replace(request, index=own), now))
+
+    def _unknown(self, index: int) -> Refusal:
+        reason, counts = RequestRefused.UNKNOWN_DEVICE, self._session.counts
+        counts[f"refused_{reason}"] = counts.get(f"refused_{reason}", 0) + 1
+        return Refusal(reason, f"this body has no device of index {index}")
 
     # --- stops --------------------------------------------------------------------------------
 
@@ -180,7 +185,3 @@ class RenumberedSession:
             elif item.index in self._to_table:
                 renumbered.append(dataclasses.replace(item, index=self._to_table[item.index]))
         return renumbered
-
-
-def _unknown(index: int) -> Refusal:
-    return Refusal(RequestRefused.UNKNOWN_DEVICE, f"this body has no device of index {index}")
