@@ -46,10 +46,11 @@ def test_the_guardian_has_the_stop_before_the_first_byte_of_a_motion(
     """Killed at any byte, the robot stops with what the guardian has."""
     robot = robot_of(kind, guardian)
     assert guardian.kept == {BODY: b""}
-    written_before: list[int] = []
-    guardian.on_keep = lambda _: written_before.append(len(robot.loop.robot.written))
+    before, at_keep = len(robot.loop.robot.written), list[int]()
+    guardian.on_keep = lambda _: at_keep.append(len(robot.loop.robot.written))
     robot.command()
-    if len(robot.loop.robot.written) == written_before[0]:
+    assert at_keep[0] == before
+    if len(robot.loop.robot.written) == before:
         robot.run(50)  # the session waits for an answer of the robot first
     assert guardian.kept[BODY]
     robot.run(100)

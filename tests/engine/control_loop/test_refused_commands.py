@@ -180,7 +180,7 @@ def test_the_answer_of_a_body_that_is_down(driving: Driving) -> None:
 
 
 def test_a_line_that_the_robot_refuses_in_motion_stops_its_motors() -> None:
-    driving = Driving("text", latch=True)
+    driving = Driving("text", latch=True, step_ms=32)
     driving.robot.mock.set("refused_speed", 15_000)
     driving.send(MotorCommand(driving.left.index, "velocity", 5.0))  # 15265
     assert driving.speeds == (0, 0)  # both are in the line
@@ -188,10 +188,21 @@ def test_a_line_that_the_robot_refuses_in_motion_stops_its_motors() -> None:
     assert report["refused"]["failed"] == 1 and report["motor_stops"] == 2
     assert report["motors"][driving.right.name]["velocity"] == 0.0
     assert driving.robot.loop.safety.armed and not driving.robot.loop.safety.stops
-    driving.robot.run(1_000)
+    driving.robot.steps(31)
     assert driving.report["refused"]["failed"] == 1  # the line is not sent again and again
     driving.send(MotorCommand(driving.left.index, "velocity", 1.0))
     assert driving.speeds[0] > 0 and driving.speeds[1] == 0
+
+
+def test_a_motor_of_a_robot_that_is_back_is_stopped_again() -> None:
+    driving = Driving("create2", latch=False)
+    driving.send(MotorCommand(driving.left.index, "velocity", math.nan))
+    driving.robot.loop.robot_leaves()
+    driving.robot.run(100)
+    driving.robot.start()
+    driving.robot.mock.drive = 100, 100  # as something else drives it now
+    driving.send(MotorCommand(driving.left.index, "velocity", math.nan))
+    assert driving.speeds == (0, 0)
 
 
 @pytest.mark.parametrize("kind", sorted(SPEEDS))
