@@ -10,6 +10,7 @@ from importlib.metadata import requires
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 
 from hilgw.cli.version import LIBRARIES
@@ -186,6 +187,16 @@ def graph_edges(path: Path, files: dict[str, Path]) -> set[str]:
                 inner = f"{node.module}.{alias.name}"
                 found.add(inner if inner in files else node.module)
     return found & files.keys()
+
+
+@pytest.mark.parametrize("page", ["architecture", "rooms", "glossary"])
+def test_a_page_of_the_code_names_modules_that_exist(page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    found = (*MODULES, *MOCKS, *files("tests"))
+    modules = [f"/{path.relative_to(ROOT).as_posix()}" for path in found]
+    named = re.findall(r"`([a-z0-9_/]+\.py)`", text)
+    assert named
+    assert [each for each in named if not any(m.endswith(f"/{each}") for m in modules)] == []
 
 
 def test_one_file_imports_the_serial_library() -> None:
