@@ -105,6 +105,10 @@ def test_a_robot_is_armed_driven_and_disarmed(gateway: Gateway, web: Web, chromi
         assert gateway.report()["control_loops"]["driven"]["armed"] is False
         accepted = page.get_by_label("Motors with a lost zero whose position is right")
         page.get_by_role("button", name="Arm…").click()
+        accepted.fill("left_wheel, lamp")
+        page.get_by_role("button", name="Arm", exact=True).click()
+        wait_for(page.get_by_text("no motor 'lamp'").first)
+        page.get_by_role("button", name="Arm…").click()
         accepted.fill("left_wheel, right_wheel")
         page.get_by_role("button", name="Arm", exact=True).click()
         wait_for(page.get_by_text("driven is armed"))

@@ -180,6 +180,21 @@ def test_the_option_names_the_motors_whose_position_is_right(
     assert asked == [requests.Arm(["bus"], False, ["valve"])]
 
 
+@pytest.mark.parametrize("option", ["--hold", "--for=5s"])
+def test_so_it_does_where_the_command_holds_the_robot(
+    option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted: list[list[str]] = []
+
+    def take(*given: object, accept_positions: list[str], **named: object) -> None:
+        accepted.append(accept_positions)
+        raise HilgwError("there is no gateway")
+
+    monkeypatch.setattr(holding, "take", take)
+    assert main(["arm", "bus", option, "--accept-positions", "valve"]) == 1
+    assert accepted == [["valve"]]
+
+
 SHIFT, CONTROL, ALT = Keyboard.SHIFT, Keyboard.CONTROL, Keyboard.ALT
 ROVER = """
 version: 1
