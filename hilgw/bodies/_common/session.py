@@ -228,7 +228,9 @@ class RobotSession(MotorSession):
         for device in devices:
             self.devices.add(device)
         sensors = self.devices.of_role(SENSOR)
-        zeros = [each for each in self.devices.of_role(MOTOR) if each.zero_within < math.inf]
+        motors = self.devices.of_role(MOTOR)
+        self._motor_indices = frozenset(each.index for each in motors)
+        zeros = [each for each in motors if each.zero_within < math.inf]
         watched = [on_joint(self.devices, each, POSITION_SENSOR) for each in zeros]
         self._watched = {each.index for each in watched if each is not None}
         self._always_on = [
@@ -284,7 +286,7 @@ class RobotSession(MotorSession):
         return super().command(without_default_velocity(command), now)
 
     def can_stop(self, index: int, mode: MotorMode | None) -> bool:
-        return self._has_motor(index)
+        return index in self._motor_indices  # asked before each command
 
     # --- other devices ------------------------------------------------------------------------
 
