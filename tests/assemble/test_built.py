@@ -13,12 +13,16 @@ from typing import Any
 import pytest
 
 from hilgw.assemble.gateway import build
+from hilgw.bodies.create2 import Create2Body
 from hilgw.cli.main import main
 from hilgw.config.load import load_text
+from hilgw.control.events import MotorCommand, MotorField
+from hilgw.control.safety import MotorMode
 from hilgw.engine.gateway import Gateway
 from hilgw.errors import PortError
 from hilgw.medium.pose import Pose
 from hilgw.testing.sim import Clock, Recorder, SimEventLoop
+from tests.bodies.test_every_body import BodyOfVersion1
 from tests.sources import files, nodes, place
 
 LATER = {"robot.on_packet"}  # a robot exists before its control loop
@@ -106,6 +110,19 @@ def test_dtr_and_rts_are_reported_at_the_start_for_ports_that_have_them(built: B
         "  cab          body: DTR on, RTS on: Linux raises them at opening; "
         "1.5 s of silence for the board to start",
     ]
+
+
+async def test_a_body_of_version_1_is_asked_by_its_own_methods(
+    built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Create2Body, "session", BodyOfVersion1.session)
+    create = built(
+        "version: 1\nbackend: mock\nrobots: {create: {body: {kind: create2, port: /dev/x}}}"
+    )
+    refusal = create.control_loops["create"].safety.check(
+        MotorCommand(0, MotorField.VELOCITY, 1.0), MotorMode.VELOCITY, 0
+    )
+    assert refusal is not None and refusal.reason == "no_stop"  # it is not connected
 
 
 def test_a_mock_has_no_modem_lines(built: Built) -> None:
