@@ -560,11 +560,16 @@ async def test_it_uses_the_standard_library_only(guardian: Guardian) -> None:
     assert {str(name).partition(".")[0] for name in imports} <= sys.stdlib_module_names
 
 
-async def test_its_environment_has_nothing_but_the_place_of_python(guardian: Guardian) -> None:
+async def test_its_python_reads_no_variable_no_site_and_no_folder(guardian: Guardian) -> None:
+    """Nor a .pth file: it knows the place of its library only, and keeps nothing that it compiles
+    (Python's -s, -S, -P and -B)."""
     guardian.demand()
     await until(lambda: pids(guardian))
-    environment = Path(f"/proc/{pids(guardian)[0]}/environ").read_bytes().rstrip(b"\0")
+    folder = Path(f"/proc/{pids(guardian)[0]}")
+    environment = (folder / "environ").read_bytes().rstrip(b"\0")
     assert environment == f"PYTHONHOME={sys.base_prefix}".encode()
+    name, flags, *_ = (folder / "cmdline").read_text().split("\0")
+    assert (name, {*flags}) == (NAME, {*"-sSPB"})
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl")
