@@ -16,10 +16,12 @@ import zenoh
 from hilgw.config.model import FederationConfig
 from hilgw.federation import session, wire
 from hilgw.federation.session import (
+    APART_S,
     LONGEST_KEY,
     MOST_AHEAD,
     MOST_LEAVING,
     MOST_ROUTES,
+    MOST_WAITING_S,
     YIELD_S,
     ZenohSession,
 )
@@ -212,6 +214,40 @@ async def test_packets_of_many_turns_leave_in_few_batches_and_keep_their_order()
         assert bench.wakes <= 8
         wait_until(lambda: len(bench.zenoh.puts) == 5 * MOST_AHEAD)
         assert bench.sent() == list(range(5 * MOST_AHEAD))
+
+
+@pytest.mark.wall_clock("a thread sends")
+async def test_a_burst_that_goes_on_leaves_after_a_short_wait() -> None:
+    async with running() as bench:
+        for number in range(20):
+            bench.put(number)
+            bench.now += MOST_WAITING_S / 4
+            await turns(1)
+        wait_until(lambda: len(bench.sent()) >= 15)
+        assert 4 <= bench.wakes <= 8
+        await turns(3)
+        wait_until(lambda: bench.sent() == list(range(20)))
+
+
+@pytest.mark.wall_clock("a thread sends")
+async def test_of_packets_close_to_each_other_the_event_loop_sends_the_first() -> None:
+    """The thread sends many at less cost, and all that is not light."""
+    async with running() as bench:
+        count = await calm(bench)
+        bench.put(count, is_light=True)
+        bench.now += APART_S / 2
+        bench.put(count + 1, is_light=True)
+        await turns(3)
+        wait_until(lambda: len(bench.sent()) == count + 2)
+        bench.now += 1
+        bench.put(count + 2)
+        bench.put(count + 3)  # soon after that one: others may follow
+        wait_until(lambda: len(bench.sent()) == count + 4)
+        bench.now += 1
+        bench.put(count + 4, is_light=True)
+        await turns(3)
+        wait_until(lambda: bench.sent() == list(range(count + 5)))
+        assert [number for number in bench.from_loop() if number >= count] == [count]
 
 
 @pytest.mark.wall_clock("a thread sends")
