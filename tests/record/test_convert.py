@@ -1,11 +1,13 @@
 """Recordings in other forms, as pictures, and of strangers: what is wrong is named."""
 
+import io
 import json
 import random
 import time
 from pathlib import Path
 from typing import Any
 
+import mcap.reader
 import pytest
 from hypothesis import settings
 
@@ -83,6 +85,37 @@ def test_a_recording_of_countless_devices_is_refused(
     found = Recording(convert_run)
     with pytest.raises(HilgwError, match="has 4 devices"):
         convert.to_csv(found, tmp_path / "csv")
+
+
+def test_mcap_has_a_topic_for_each_device_and_a_log_that_foxglove_shows(convert_run: Path) -> None:
+    out, found = io.BytesIO(), Recording(convert_run)
+    convert.to_mcap(found, out)
+    messages = [*mcap.reader.make_reader(io.BytesIO(out.getvalue())).iter_messages()]
+    assert [(channel.topic, schema and schema.name) for schema, channel, _ in messages] == [
+        *[("/rover/gps/value", "hilgw.value")] * 2,
+        ("/rover/../touch/value", "hilgw.value"),
+        ("/rover/left/command", "hilgw.command"),
+        ("/packets", "hilgw.packet"),
+        ("/uart0/bytes", "hilgw.bytes"),
+        ("/log", "foxglove.Log"),
+    ]
+    for (schema, channel, message), event in zip(messages, found.events(), strict=True):
+        assert schema is not None
+        assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
+        assert json.loads(schema.data)["title"] == schema.name
+        assert message.publish_time == message.log_time == int(event["wall_s"] * 1e9)
+    assert json.loads(messages[1][2].data)["numbers"] == {"x": None, "y": 5.0, "z": 6.0}
+    schema, _, message = messages[-1]
+    assert schema is not None
+    sec, nsec = divmod(message.log_time, 10**9)
+    assert json.loads(message.data) == {
+        "timestamp": {"sec": sec, "nsec": nsec},
+        "level": 2,  # of foxglove.Log: INFO
+        "message": "antenna turned",
+        "name": "a",
+    }
+    stamp = json.loads(schema.data)["properties"]["timestamp"]
+    assert stamp["properties"] == {key: {"type": "integer"} for key in ("sec", "nsec")}
 
 
 def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:
