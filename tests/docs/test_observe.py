@@ -8,6 +8,7 @@ import os
 import re
 import runpy
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from hilgw.errors import PortError
 from hilgw.medium.ledger import Ledger
 from hilgw.protocols.gateway.metrics import FAMILIES
 from hilgw.reasons import ExpiredReason
+from hilgw.testing.sim import DEADLINE_S
 from hilgw.transports.base import LineSettings
 from hilgw.transports.open_errors import port_error
 from hilgw.transports.serial.port import open_serial
@@ -43,18 +45,21 @@ EXAMPLES = re.findall(r"```text\n\$ hilgw (watch.*?)(?: \| .*?)?\n(.*?)```", PAG
 
 @pytest.mark.process
 def test_each_command_shows_what_the_page_shows(tmp_path: Path) -> None:
+    """Ctrl-C ends it without a word, and not the gateway."""
     assert len(EXAMPLES) == 4
     with Gateway(tmp_path, ["--config", "uart"]):
         for command, shown in EXAMPLES:
             words = [*COMMAND, *shlex.split(command)]
-            process = start(tmp_path, *words, stdout=subprocess.PIPE, text=True)
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+            process = start(tmp_path, *words, **pipes)
             wanted = [pattern(line) for line in shown.splitlines()] or [re.compile(r'"packet"')]
             while wanted:
                 line = process.stdout.readline()
                 assert line, command
                 wanted = [each for each in wanted if not each.search(line)]
-            process.terminate()
-            process.communicate()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=DEADLINE_S)
+            assert (process.returncode, errors) == (130, "")
 
 
 def pattern(line: str) -> re.Pattern[str]:
