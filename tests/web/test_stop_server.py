@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from hilgw.client.gateway import Gateway
 from hilgw.errors import PeerError
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from hilgw.web import stop_server
+from hilgw.web.access import MOST_FORM
 from hilgw.web.stop_server import ACCEPT_PAUSE_S, MOST, StopProcess, StopServer, answer, stop_all
 from tests.e2e.running import environment
 from tests.e2e.test_soak import MANY, limit_descriptors, slow_clients
@@ -34,12 +35,15 @@ DONE = Disarmed([("<b>arm</b>", GATEWAY)])
 
 
 @contextmanager
-def serving(answered: Disarmed, *, local: bool = True) -> Iterator[tuple[int, list[Disarmed]]]:
-    """Its port, and what it was asked for."""
+def serving(
+    answered: Disarmed, *, local: bool = True, ends: threading.Event | None = None
+) -> Iterator[tuple[int, list[Disarmed]]]:
+    """Its port, and what it was asked for. ends: until it is set, no stop ends."""
     asked: list[Disarmed] = []
 
     def stop() -> Disarmed:
         asked.append(answered)
+        assert ends is None or ends.wait(DEADLINE_S)
         return answered
 
     answering = partial(answer, visitors(local=local), RUN, stop=stop)
@@ -82,6 +86,7 @@ TLS = {"Origin": f"https://127.0.0.1:{PORT}"}
         (False, TLS, "/", f"a=b&token={M}", True),
         (False, {}, f"/?token={W}", "", False),
         (False, {}, f"/?token={M}", "", True),
+        (False, {}, "/", f"{'a' * MOST_FORM}&token={M}", False),  # no more of a form is read
     ],
 )
 def test_who_stops(
@@ -115,6 +120,22 @@ def test_slow_clients_do_not_block_it_and_few_of_them_stay(monkeypatch: pytest.M
         assert ask(port, "POST", Origin=OWN)[0] == 200
         wait_until(lambda: sum(map(is_open, clients)) <= MOST, what="the bound")
         assert ask(port, "POST", Origin=OWN)[0] == 200
+
+
+def test_of_stops_that_do_not_end_a_bounded_number_is_under_way() -> None:
+    """A further one is closed: each has a thread."""
+    request = f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{STOP}\r\nOrigin: {OWN}\r\n\r\n".encode()
+    ends = threading.Event()
+    with serving(DONE, ends=ends) as (port, asked), ExitStack() as clients:
+        for count in range(1, 2 * MOST + 1):
+            client = clients.enter_context(socket.create_connection(("127.0.0.1", port)))
+            client.sendall(request)
+            wait_until(lambda: len(asked) == count, what="a stop")  # noqa: B023
+        client = clients.enter_context(socket.create_connection(("127.0.0.1", port)))
+        client.sendall(request)
+        wait_until(lambda: not is_open(client), what="the end of one more")
+        assert len(asked) == 2 * MOST
+        ends.set()
 
 
 def is_open(client: socket.socket) -> bool:
