@@ -270,6 +270,10 @@ BAD: list[dict[str, Any]] = [
         *((json.dumps(sample("status", status=each)), "event status that is not") for each in BAD),
         ('{"event": "notice", "source": "\\ud800", "text": ""}', "is not valid JSON"),
         (json.dumps({**sample("value"), "value": float("inf")}), "is not valid JSON"),
+        (json.dumps(sample("value", value=0.5)).replace("0.5", "1e999"), "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
+        ('["event"]', "an event without a kind"),
+        ('{"event": ["value"]}', "an event without a kind"),
     ],
 )
 def test_the_fault_is_named(
