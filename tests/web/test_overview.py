@@ -324,6 +324,9 @@ def test_the_stop_log_is_that_of_the_robot_the_newest_first() -> None:
     assert EVIL not in html
     assert "not this one" not in html
     assert "a line" not in html
+    many = ({"event": "mode", "robot": "arm", "mode": f"m{number}."} for number in range(150))
+    html = stop_log(view_of(*many), "arm")
+    assert html.count("<tr>") == 101 and "m149." in html and "m49." not in html
 
 
 def test_output_is_text_without_escape_sequences_and_bounded() -> None:
@@ -438,6 +441,15 @@ def test_a_folder_of_several_gateways_is_listed_once(tmp_path: Path) -> None:
     html = files_of_all(views, links=True)
     assert re.findall("folder of (.*?):", html) == ["arm, leg", "eye"]
     assert html.count("<a ") == 1
+
+
+def test_of_many_recordings_the_newest_are_listed_and_the_others_counted(tmp_path: Path) -> None:
+    names = [f"{number}.pcapng" for number in range(recordings.MOST_FILES + 3)]
+    folder = folder_with(tmp_path / "r", *names)
+    html = files_in(str(folder), [recordings_view_of(folder)], links=False)
+    assert html.count("<tr>") == recordings.MOST_FILES + 1
+    assert "3 older ones are not shown" in html
+    assert names[-1] in html and ">2.pcapng<" not in html
 
 
 def test_a_recording_that_grows_is_sent_as_it_was(tmp_path: Path) -> None:

@@ -193,6 +193,36 @@ def test_memory_is_bounded_and_the_table_names_what_is_left_out() -> None:
     assert max(map(len, shown(plots).values())) <= DRAWN
 
 
+def test_a_pause_keeps_the_view_with_more_points_to_zoom_in_and_the_series_go_on() -> None:
+    values, name = [value(at, at) for at in range(2 * DRAWN)], "arm · rover: gps"
+    view, plots = seen(values[0]), Plots()
+    plots.find([view], 1)
+    plots.update([name], 1, paused=False)
+    for each in values[1:]:
+        view.take(each, 0)
+    assert len(shown(plots)["rover: gps"]) <= DRAWN
+    plots.update([name], 2 * DRAWN, paused=True)
+    for number in range(2):
+        view.take(value(3 * DRAWN + number, 7), 0)
+        plots.update([name], 4 * DRAWN, paused=True)
+        assert shown(plots)["rover: gps"] == [*range(2 * DRAWN)]
+    plots.update([name], 4 * DRAWN, paused=False)
+    assert shown(plots)["rover: gps"][-1] == 7
+
+
+def test_csv_has_the_points_of_the_window_and_the_one_before_it() -> None:
+    """That one is what the chart shows at its left edge."""
+    view, plots, name = seen(value(0, 1)), Plots(), "arm · rover: gps"
+    plots.find([view], 1)
+    plots.update([name], 1, paused=False)
+    for second in (1, 20):
+        view.take(value(second * NS_PER_S, second + 1), 1)
+    plots.update([name], 20 * NS_PER_S, paused=False)
+    rows = [f"{1000 + second}.000000,{name},{second + 1}.0," for second in (0, 1, 20)]
+    for window_s, expected in ((10, rows[1:]), (0, rows)):
+        assert to_csv(plots.shown(window_s)).decode().split("\r\n")[1:] == [*expected, ""]
+
+
 def test_a_source_that_is_gone_is_named_and_texts_of_others_are_text() -> None:
     view, plots = seen(value(0, "nan", EVIL, units=[EVIL])), Plots()
     plots.find([view], 1)

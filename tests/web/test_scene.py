@@ -10,7 +10,14 @@ from hilgw.medium.pose import Pose
 from hilgw.reasons import NotReceivedReason
 from hilgw.view.gateway import GatewayView
 from hilgw.web.model import Bench
-from hilgw.web.pages.drawing import MOST_FLIGHTS, MOST_THINGS, Drawing, Thing, drawing_of
+from hilgw.web.pages.drawing import (
+    MOST_COPIES,
+    MOST_FLIGHTS,
+    MOST_THINGS,
+    Drawing,
+    Thing,
+    drawing_of,
+)
 from hilgw.web.pages.scene import box_of, forms, lost, plan
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -115,6 +122,20 @@ def test_what_is_moved_keeps_its_height_and_its_turn() -> None:
     assert drawn().moved("lost", 1 - 1j) == ([1, 1, 0], (0, 0, 1, 0))
 
 
+def test_devices_are_where_their_robot_carries_them() -> None:
+    things = {each.name: each for each in drawn().things}
+    assert things["a.tx"].pose.position == (1, 2.5, 3)  # ahead of a robot that faces y
+    assert (things["a"].kind, things["b"].kind) == ("robot", "module")
+    assert "b.rx" not in things  # it has neither range nor cone
+
+
+def test_the_plan_rests_while_objects_move_within_it() -> None:
+    first = box_of(drawn(), [])
+    nearer = drawn(objects={"a": pose(1, 2, 3), "b": pose(2, 2, 0)})
+    assert box_of(nearer, first) == first
+    assert box_of(drawn(objects={"a": pose(99, 2, 3)}), first)[1].real > 99
+
+
 def test_where_y_points_up_the_plan_shows_x_and_z() -> None:
     drawing = drawn(up=1, cone=2)
     assert drawing.flat((1, 2, 3)) == 1 + 3j
@@ -189,3 +210,5 @@ def test_it_is_bounded_and_shows_how_much_is_left_out() -> None:
     assert len(drawing.things) == MOST_THINGS
     assert len(drawing.flights) == 2 * MOST_FLIGHTS
     assert drawing.left_out.startswith("9 parts, ")
+    drawing = drawn(*[packet("b.rx")] * 1000, packet(*["b.rx"] * (MOST_COPIES - 900)))
+    assert sum(each.packets for each in drawing.flights) == MOST_COPIES

@@ -10,7 +10,7 @@ from hilgw.reasons import NotReceivedReason, PacketRefused
 from hilgw.view.gateway import PACKETS, GatewayView
 from hilgw.web.model import Bench
 from hilgw.web.pages.packets import Filter, capture, hops, send_command
-from hilgw.web.pages.traffic import SHOWN, Traffic
+from hilgw.web.pages.traffic import SHOWN, UPDATES, Traffic
 
 EVIL = "<img src=x onerror=alert(1)>"
 MS = 1_000_000
@@ -78,6 +78,19 @@ def test_a_packet_through_all_its_hops() -> None:
     ]
 
 
+@pytest.mark.parametrize("late_ms", [10_000, 10_001])
+def test_the_same_bytes_after_ten_seconds_are_of_another_packet(late_ms: int) -> None:
+    """The queue of the Emitter has its usual time, and what was not seen has none."""
+    events = frame(late_ms, "xbee0"), delivered(late_ms, "xbee0"), refused(late_ms, "x", "no_ack")
+    came = packet(late_ms, "xbee1", received_by=["rover.rx"])
+    at = capture(seen(packet(received_by=["xbee0", "x"]), *events, came))
+    found = [(hop.part, hop.after_ns and hop.after_ns // MS) for hop in hops(at, at.packets[0])]
+    seen_then = [("xbee0", late_ms), ("xbee0", late_ms), ("rover.rx", None), ("x", late_ms)]
+    unseen = [("xbee0", None), ("x", None)]
+    assert found == [("rover.tx", 0), *(seen_then if late_ms == 10_000 else unseen)]
+    assert hops(at, at.packets[0])[0].usual == "p99 2 ms"
+
+
 def test_a_packet_from_the_air_came_over_the_line_of_its_module() -> None:
     events = frame(0, "xbee1", "received"), packet(2, "xbee1", received_by=["rover.rx"])
     assert way(*events)[:2] == [("line", "xbee1", -2, False), ("medium", "xbee1", 0, False)]
@@ -96,6 +109,24 @@ def test_where_it_was_lost_and_why() -> None:
     assert second.text.endswith(PacketRefused.NO_ACK.doc)
     at = capture(seen(packet(1), packet(2, data="00"), *refusal))
     assert "or a later one" in hops(at, at.packets[0])[-1].text
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        (Filter(), 3),
+        (Filter(" ROVER "), 3),
+        (Filter("xbee0"), 1),
+        (Filter("uart"), 1),
+        (Filter(kind="infra-red"), 1),
+        (Filter(lost=True), 1),
+        (Filter("nobody"), 0),
+    ],
+)
+def test_a_filter_takes_names_kinds_and_losses(given: Filter, count: int) -> None:
+    lost = packet(received_by=[], not_received="range", missed={"uart0": "range"})
+    events = packet(), lost, packet(received_by=[], type="infra-red")
+    assert sum(map(given.takes, events)) == count
 
 
 @pytest.mark.parametrize("word", ["ANT3", "ant3.rx", "rover", "bee"])
@@ -129,13 +160,40 @@ def test_pause_keeps_the_view_and_follows_its_packets() -> None:
     assert "rover.tx" in traffic.packets()
     traffic.update([view], Filter(), paused=False)
     assert traffic.packets().index("rover.other") < traffic.packets().index("rover.tx")
+    for at in range(PACKETS):
+        view.take(packet(at, "rover.other"), 0)
+        view.take(delivered(at, "x"), 0)
+    traffic.update([view], Filter(), paused=False)
+    assert "confirmed" in traffic.details()  # still, as it was
+
+
+def test_a_packet_that_the_table_shows_no_more_is_chosen_with_those_beside_it() -> None:
+    """At 2,000 packets/s a click comes when the table has others."""
+    view, traffic = seen(packet(), packet(1, data="00")), Traffic()
+    traffic.update([view], Filter(), paused=False)
+    key = str(id(traffic.rows[1][1]))
+    for count in range(1, UPDATES):
+        for at in range(PACKETS):
+            view.take(packet(count * PACKETS + at, "rover.other"), 0)
+        traffic.update([view], Filter(), paused=False)
+    assert "rover.tx" not in traffic.packets()
+    traffic.choose(key)
+    traffic.update([view], Filter(), paused=True)
+    assert "rover.tx" in traffic.details()
+    assert traffic.packets().count("<tr>") == 3
+    assert traffic.packets().count('aria-pressed="true"') == 1
+    assert "rover.other" not in traffic.packets()
 
 
 def test_it_is_bounded_and_shows_of_how_many() -> None:
-    view, traffic = seen(*(packet(at) for at in range(PACKETS + 9))), Traffic()
+    view, traffic = seen(*(packet(at, data="78" * 25) for at in range(PACKETS + 9))), Traffic()
+    for at in range(SHOWN + 9):
+        view.take(frame(at, "xbee0"), 0)
     view.take(event("left_out", 0, slow=0, sampled={"packet": 5000}), 0)
     traffic.update([view], Filter(), paused=False)
-    assert traffic.packets().count("<tr>") == SHOWN + 1
+    for shown in (traffic.packets(), traffic.frames()):
+        assert shown.count("<tr>") == SHOWN + 1
+    assert traffic.packets().count(f"<code>{'x' * 24}…</code> 25 B") == SHOWN
     text = traffic.amount([view], 1_000_000_000)
     assert f"sampled: {PACKETS + 9} of {PACKETS + 5009} packets/s" in text
     assert f"{SHOWN} of {PACKETS}, of the newest {PACKETS}" in text
