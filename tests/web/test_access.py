@@ -3,16 +3,19 @@
 import asyncio
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from http import HTTPStatus
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from hilgw.errors import PeerError
 from hilgw.security.access import Access, Grant
 from hilgw.web.access import MOST_FORM, Guard, Visitors
+from hilgw.web.page import Actions, Page, Site
 from tests.e2e.running import HOST, in_process
 
 TOKEN = "t" * 32
@@ -150,6 +153,58 @@ def test_stop_all_is_below_a_path_of_the_page_and_asks_for_itself_who_may() -> N
     assert (status, seen) == (202, "")
     assert headers["x-seen"] == f"POST /stop/?a=b proxy.example {MOST_FORM}"
     assert headers["content-security-policy"] == "none"
+
+
+class Answers:
+    """The place of the answers."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def props(self, _: str) -> "Answers":
+        return self
+
+    def set_content(self, text: str) -> None:
+        self.text = text
+
+
+def test_an_action_is_done_for_who_may_and_once_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser may send the click of a button that its page does not have; a second click is
+    none."""
+    shown, done = Answers(), list[str]()
+
+    async def io_bound(request: Callable[..., Any], *given: str) -> Any:
+        await asyncio.sleep(0)
+        return request(*given)
+
+    def request(text: str) -> str:
+        done.append(text)
+        if text == "fails":
+            raise PeerError("no answer")
+        return text
+
+    def actions(role: str, *, acts: bool = True) -> Actions:
+        live: Any = SimpleNamespace(acts=acts, bench=None)
+        return Actions(Page(Site(live.bench, live, 0, "", visitors()), Grant("x", role)))
+
+    async def run() -> None:
+        for may_not in (actions("monitor"), actions("admin", acts=False)):
+            assert not await may_not.do("it is armed", request, "a")
+        assert (done, shown.text) == ([], "")
+        may = actions("drive")
+        clicks = (may.do("it is armed", request, each) for each in ("a", "b"))
+        other = may.do("it is disarmed", request, "c")
+        assert await asyncio.gather(*clicks, other) == [True, False, True]
+        assert done == ["a", "c"]
+        assert await may.do("it is armed", request, "later")
+        assert "it is armed; later" in shown.text
+        assert not await may.do("it is armed", request, "fails")
+        assert "no answer" in shown.text
+
+    monkeypatch.setattr("hilgw.web.page.content", lambda: shown)
+    nicegui = SimpleNamespace(run=SimpleNamespace(io_bound=io_bound))
+    monkeypatch.setitem(sys.modules, "nicegui", nicegui)
+    asyncio.run(run())
 
 
 def test_from_other_hosts_every_visitor_needs_a_token() -> None:
