@@ -232,6 +232,27 @@ async def test_a_line_of_its_own_is_not_an_air_of_another_gateway(bench: Lab, /)
     assert bench["field"].data("uart0") == [b"a"]
 
 
+@scenario_of(lab, "desk", "field", "tower")
+async def test_one_module_of_an_air_sends_and_that_of_the_same_gateway_first(bench: Lab, /) -> None:
+    """Two would send the packet twice; where its gateway is gone, another one sends."""
+    for name in ("field", "tower"):
+        bench[name].listen(f"x.{name}", air="lab")
+        bench[name].listen(f"rx.{name}")
+    await bench.begin()
+    bench["desk"].send(b"a")
+    bench["tower"].send(b"b")
+    await bench.run()
+    assert bench["field"].data("x.field") == [b"a"]
+    assert bench["tower"].data("x.tower") == [b"b"]
+    for name in ("field", "tower"):
+        assert sorted(bench[name].data(f"rx.{name}")) == [b"a", b"b"]
+    bench["field"].kill()
+    await bench.run()
+    bench["desk"].send(b"c")
+    await bench.run()
+    assert bench["tower"].data("x.tower") == [b"b", b"c"]
+
+
 LONG = "0013A20040000001"
 
 

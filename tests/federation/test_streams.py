@@ -192,6 +192,14 @@ def test_a_packet_leaves_once_with_a_number_for_each_listener(listening: int) ->
         assert numbers == ([1, 2] if member < listening else [None, None])
 
 
+def test_a_packet_with_the_head_of_the_one_before_costs_no_json() -> None:
+    sender = Sender(FEW, FEW)
+    sender.transmit()
+    calls = work.calls(sender.transmit)
+    assert calls["outgoing.flush"] == 1
+    assert not calls["wire.encode_json"] and not calls["outgoing._receivers"]
+
+
 def test_a_packet_is_light_while_few_others_are_under_way_to_each_listener() -> None:
     sender = Sender(MOST, MANY)
     for _ in range(MOST_LIGHT + 2):
