@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import fcntl
+import grp
 import os
 import struct
 import subprocess
@@ -381,6 +382,25 @@ async def test_modem_lines_are_left_alone(
 async def test_what_the_kernel_reports_to_an_open(number: int, reason: str, path: DataPath) -> None:
     with Pty() as pty, Faults(pty.path).fail("open", 1, number):
         assert (await refusal(pty.path, path)).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("group", "mode", "remedy"),
+    [
+        ("dialout", 0o660, "join the group dialout (sudo usermod -aG dialout $USER) and log in"),
+        ("dialout", 0o600, "sudo chgrp dialout {0} && sudo chmod 660 {0}, or a udev rule"),
+        ("root", 0o660, "sudo chgrp dialout {0} && sudo chmod 660 {0}, or a udev rule"),
+    ],
+)
+async def test_the_fix_for_a_denied_port_names_its_group(
+    group: str, mode: int, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Pty() as pty, Faults(pty.path).fail("open", 1, errno.EACCES):
+        Path(pty.path).chmod(mode)
+        owner = Path(pty.path).stat().st_gid
+        entry = grp.struct_group((group, "x", owner, []))
+        monkeypatch.setattr(grp, "getgrgid", {owner: entry}.__getitem__)
+        assert (await refusal(pty.path)).fix.startswith(remedy.format(pty.path))
 
 
 async def test_things_that_are_no_ports(tmp_path: Path) -> None:

@@ -107,6 +107,15 @@ async def test_what_waits_is_not_written_once_another_process_has_stopped_the_pe
         assert len(received) + len(pair.receive()) == taken
 
 
+async def test_waiting_for_a_stalled_peer_costs_nothing() -> None:
+    with Pair() as pair:
+        rig.Client(pair.stream)
+        pair.stream.write(noise(200_000))
+        with Faults().watch(pair.fd) as faults:
+            await rig.turns(100)
+            assert faults.calls["write"] < 5
+
+
 async def test_a_loss_that_was_not_reported_yet_is_not_reported_after_close() -> None:
     with Pair() as pair:
         client = rig.Client(pair.stream)

@@ -20,7 +20,16 @@ from hilgw.transports.base import LineSettings
 from hilgw.transports.own_folder import PREFIX, OwnFolder
 from hilgw.transports.serial.port import open_serial
 from hilgw.transports.virtual.pty import VirtualPort
-from tests.transports.rig import Client, Device, refuses, turns, until
+from tests.transports.rig import (
+    ALL_VALUES,
+    Client,
+    Device,
+    received_by,
+    refuses,
+    turns,
+    until,
+    waiting,
+)
 
 
 async def opened(port: VirtualPort, timer: Timer, rate: int) -> Client:
@@ -53,6 +62,81 @@ async def test_the_device_gets_the_rate_of_the_client_and_reads_at_its_pace(
     assert device.last_at - start >= 960 / baud_rate
     await client.close()
     port.close()
+
+
+async def test_all_values_both_ways_to_a_client_that_sets_nothing(
+    tmp_path: Path, timer: Timer
+) -> None:
+    port = VirtualPort(timer, str(tmp_path / "port"), baud_rate=1_000_000)
+    port.start(lambda data, _: port.write(data))
+    for _ in range(2):
+        fd = os.open(port.path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
+        os.write(fd, ALL_VALUES)
+        assert await received_by(lambda: waiting(lambda size: os.read(fd, size)), 256) == ALL_VALUES  # noqa: B023
+        os.close(fd)
+        port.unplug()  # a hang-up makes a tty cooked again
+        port.plug()
+    port.close()
+
+
+async def test_a_port_that_is_not_opened_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timer: Timer
+) -> None:
+    port = VirtualPort(timer, str(tmp_path / "port"))
+    Device(port)
+    fd = os.open(port.path, os.O_RDWR | os.O_NOCTTY)
+    os.close(fd)  # without a slave of its own the master would be readable from here on
+    await turns()
+    sizes: list[int] = []
+    monkeypatch.setattr(os, "read", lambda fd, size: sizes.append(size) or b"")
+    await turns(100)
+    assert sizes == []
+    port.close()
+
+
+async def test_what_the_line_has_not_carried_stays_with_the_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timer: Timer
+) -> None:
+    """The port reads one slice ahead, 5 bytes at this rate."""
+    read, sizes = os.read, list[int]()
+
+    def counted(fd: int, size: int) -> bytes:
+        data = read(fd, size)
+        sizes.append(len(data))
+        return data
+
+    async with served(tmp_path, timer, 9600) as (_, device, client):
+        monkeypatch.setattr(os, "read", counted)
+        client.transport.write(bytes(100_000))
+        await until(lambda: len(device.data) > 5)
+        assert client.transport.pending > 75_000  # the rest is in the kernel
+        assert sum(sizes) - len(device.data) <= 5
+
+
+async def test_a_stalled_device_stalls_its_client(tmp_path: Path, timer: Timer) -> None:
+    async with served(tmp_path, timer, 4_000_000) as (port, device, client):
+        port.stall()
+        block = os.urandom(100_000)
+        client.transport.write(block)
+        await turns()
+        assert client.transport.pending > 50_000
+        assert not device.data
+        port.unstall()
+        await until(lambda: len(device.data) == len(block))
+        assert device.data == block
+
+
+async def test_a_client_that_reads_late_but_in_time_loses_nothing(
+    tmp_path: Path, timer: Timer
+) -> None:
+    async with served(tmp_path, timer, 4_000_000) as (port, _, client):
+        client.transport.pause_reading()
+        block = os.urandom(60_000)
+        port.write(block)
+        await turns(100)
+        client.transport.resume_reading()
+        assert await client.received(len(block)) == block
+        assert port.overrun == 0
 
 
 async def test_what_a_client_leaves_lying_is_lost_and_counted(

@@ -195,6 +195,11 @@ def test_layouts_and_words(wire: str, record: f.Frame, text: str) -> None:
     assert words.describe(raw) == text
 
 
+def test_long_payloads_are_shown_in_part() -> None:
+    text = words.describe(f.Transmit(1, "FFFF", b"x" * 200).pack())
+    assert text == f"send 200 B '{'x' * words.SHOWN}'... to all [id 1]"
+
+
 @pytest.mark.parametrize(("wire", "record", "text"), VECTORS)
 def test_a_head_cut_short_is_an_error_of_ours(wire: str, record: f.Frame, text: str) -> None:
     whole = bytes.fromhex(wire)

@@ -42,6 +42,17 @@ def test_sets_what_differs_and_only_for_now(api_mode: int) -> None:
     assert "WR" not in asked(bench.module)
 
 
+@pytest.mark.parametrize(
+    ("my", "addresses"),
+    [("0000", ()), ("FFFE", ()), ("FFFF", ()), ("0001", ("0001",)), ("FFFD", ("FFFD",))],
+)
+def test_a_16_bit_address_counts_as_own_only_when_it_names_one(
+    my: str, addresses: tuple[str, ...]
+) -> None:
+    (ready,) = ModuleSession(FakeModule(MY=bytes.fromhex(my))).opened().of(Ready)
+    assert ready.addresses == (SERIAL, *addresses)
+
+
 @pytest.mark.parametrize("mapping", [ByDestination(table={3: "1234"}), ByHeader()])
 def test_ch_is_left_alone_when_it_is_not_the_channel(mapping: Mapping) -> None:
     bench = ModuleSession(channel=3, mapping=mapping)
@@ -221,6 +232,14 @@ def test_a_scan_finds_no_module_in_noise(noise: bytes) -> None:
                 events += session.expire(now)
         assert not of(Ready, events), seed
         assert not [each for each in of(Failed, events) if isinstance(each.error, MismatchError)]
+
+
+def test_a_long_frame_before_the_first_answer_on_a_slow_line_is_waited_for() -> None:
+    bench = ModuleSession(FakeModule().silenced(), line={"baudRate": 300}).opened()
+    for byte in frame(b"\x90" + random.Random(1).randbytes(460))[:-1]:
+        bench.take_in(bytes((byte,)))
+        bench.pass_time(10 / 300)
+    assert not bench.of(Notice)
 
 
 def test_nothing_is_written_in_the_guard_time_behind_plus_plus_plus() -> None:

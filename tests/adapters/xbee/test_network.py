@@ -18,7 +18,7 @@ from hilgw.adapters.base import (
 )
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.adapters.xbee.network import AT_ONCE, parse_node
-from hilgw.adapters.xbee.packets import MeshFrames
+from hilgw.adapters.xbee.packets import DATA_ENDPOINTS, MeshFrames
 from hilgw.adapters.xbee.settings import ByDestination, ByHeader, EndpointSettings
 from hilgw.errors import MismatchError
 from tests.adapters.bench import World, dropped, of
@@ -263,6 +263,16 @@ def test_an_unassociated_module_waits_for_its_network(state: int, word: str, sta
     )
 
 
+def test_a_join_without_a_modem_status_is_noticed() -> None:
+    module = zigbee(AI=b"\xff")
+    bench = ModuleSession(module, firmware="zigbee", mapping=ByHeader()).opened()
+    module.registers["AI"] = b"\x22"
+    bench.pass_time(3)
+    assert len(bench.of(base.Notice)) == 2
+    module.registers["AI"] = b"\x00"
+    assert isinstance(bench.pass_time(3)[-1], base.Ready)
+
+
 def test_a_module_that_leaves_its_network_is_not_ready() -> None:
     bench = on_zigbee()
     sent = bench.send(b"x")
@@ -319,6 +329,17 @@ def test_endpoints_asked_for_set_ao_where_it_is_0_and_filter(ao: bytes, after: b
     assert dropped(bench.frames(f"91 {REMOTE} 1234 01 02 0006 0104 01 00{PING}")) == ["endpoint"]
 
 
+def test_ao_of_the_module_asks_for_frames_11() -> None:
+    bench = ModuleSession(digimesh(AO=b"\x01"), firmware="digimesh", destination=REMOTE).ready()
+    wire = bench.send(b"hi").data
+    assert len(wire) == MeshFrames(DATA_ENDPOINTS).overhead + 2
+    data = unframe(wire)
+    assert data == bytes.fromhex(f"11 {data[1]:02X} {REMOTE} FFFE E8E80011C105 0000 {PING}")
+    ours = f"91 {REMOTE} FFFE E8 E8 0011 C105 C1 {PING}"
+    assert [event.data for event in of(base.Received, bench.frames(ours))] == [b"hi"]
+    assert dropped(bench.frames(f"91 {REMOTE} FFFE 00 00 8031 0000 01 {PING}")) == ["endpoint"]
+
+
 @pytest.mark.parametrize(
     ("module", "firmware", "channel", "limit"),
     [
@@ -326,12 +347,15 @@ def test_endpoints_asked_for_set_ao_where_it_is_0_and_filter(ao: bytes, after: b
         (zigbee(EE=b"\0", NP=b"\0\xff"), "zigbee", -1, 92),
         (zigbee(EE=b"\1", NP=b"\0\xff"), "zigbee", -1, 74),
         (FakeModule(NP=b"\0\x31"), "802.15.4", 1, 49),
+        (FakeModule(HV=b"\x17\x44", VR=b"\x10\xef", NP=b"", EE=b"\0"), "802.15.4", 1, 100),
+        (FakeModule(HV=b"\x17\x44", VR=b"\x10\xef", NP=b"", EE=b"\1"), "802.15.4", 1, 95),
+        (FakeModule(HV=b"\x17\x44", VR=b"\x10\xef", NP=b""), "802.15.4", 1, 100),
         (digimesh(EE=b"\0", NP=b""), "digimesh", 1, 73),
         (digimesh(EE=b"\1", NP=b""), "digimesh", 1, 65),
     ],
 )
 def test_limits_of_a_packet(module: FakeModule, firmware: str, channel: int, limit: int) -> None:
-    """Most DigiMesh firmware has no NP."""
+    """An S1 and most DigiMesh firmware have no NP; old firmware has no EE."""
     if not module.registers["NP"]:
         del module.registers["NP"]
     table = ByDestination(table={1: REMOTE})
@@ -358,6 +382,16 @@ def test_a_packet_waits_for_db_and_is_marked() -> None:
     assert bench.session.next_deadline() is None
 
 
+def test_questions_keep_their_distance() -> None:
+    bench = on_digimesh()
+    bench.frames(packet())
+    close = bench.frames(packet(), packet("0013A200400000FF"))
+    assert not of(base.Write, close)
+    assert rssi(close) == [(-43, True), (None, False)]  # the last one only for the same module
+    bench.pass_time(0.02)
+    assert isinstance(bench.frames(packet())[0], base.Write)
+
+
 def test_one_question_serves_all_that_wait_and_order_is_kept() -> None:
     bench = on_digimesh()
     bench.module.silent = True
@@ -366,6 +400,17 @@ def test_one_question_serves_all_that_wait_and_order_is_kept() -> None:
     answered = bench.frames(f"88 {unframe(asked.data)[1]:02X} 4442 00 30")
     assert [event.data[0] for event in of(base.Received, answered)] == list(range(5))
     assert set(rssi(answered)) == {(-48, True)}
+
+
+def test_an_answer_on_a_slow_line_is_waited_for() -> None:
+    """At 300 baud a question and its answer take 1 s."""
+    bench = on_digimesh(line={"baudRate": 300})
+    bench.module.silent = True
+    (asked,) = bench.frames(packet())
+    assert bench.pass_time(1) == []
+    assert isinstance(asked, base.Write)
+    answered = bench.frames(f"88 {unframe(asked.data)[1]:02X} 4442 00 30")
+    assert rssi(answered) == [(-48, True)]
 
 
 def test_without_an_answer_the_packet_goes_on_and_questions_pause() -> None:
@@ -413,6 +458,13 @@ def test_it_can_be_switched_off_and_on() -> None:
     on = ModuleSession(FakeModule(1, DB=b"\x40"), rssi_from_db=True).ready()
     assert rssi(on.frames(packet())) == [(-64, True)]
     assert rssi(on.frames(f"80 {REMOTE} 28 00 {PING}")) == [(-40, False)]
+
+
+def test_the_zigbee_id_has_64_bits() -> None:
+    bench = ModuleSession(
+        zigbee(), firmware="zigbee", mapping=ByHeader(), extended_pan_id=0x1122334455667788
+    ).opened()
+    assert bench.module.registers["ID"] == bytes.fromhex("1122334455667788")
 
 
 def test_digimesh_is_found_and_set() -> None:

@@ -81,6 +81,14 @@ def test_frames_ahead_fit_the_modules_uart_buffer_and_its_room_comes_back(end: s
     assert isinstance(alone, base.Transmission)  # a single one always goes
 
 
+def test_a_status_after_long_frames_on_a_slow_line_is_in_time() -> None:
+    """Ours and one that came in between may take 34 s."""
+    bench = ready(status_timeout_s=1.5, line={"baudRate": 300})
+    sent = bench.send(b"one")
+    assert bench.pass_time(33) == []
+    assert bench.frames("890100") == [base.Delivered(sent.token)]
+
+
 def test_ids_wrap_past_one_that_hangs() -> None:
     bench = ready(status_timeout_s=60)
     tokens = [bench.send(b"hangs").token]
@@ -100,6 +108,22 @@ def test_what_can_never_go_out_is_refused_while_the_window_is_full() -> None:
     assert bench.send(bytes(1000)).reason == "too_long"
     assert bench.send(b"", 12).reason == "empty"
     assert bench.send(b"x", 13).reason == "channel"
+
+
+@pytest.mark.parametrize(
+    ("data", "event"),
+    [
+        (f"80 {REMOTE} 28 00 {PING}", base.Received(b"hi", 12, -40, REMOTE)),
+        (f"81 1234 5C 02 {PING}", base.Received(b"hi", 12, -92, "1234")),
+        (f"81 0000 28 00 {PING}", base.Received(b"hi", 12, -40, None)),  # MY of any fresh module
+        (f"90 {REMOTE} FFFE 01 {PING}", base.Received(b"hi", 12, None, REMOTE)),
+        (f"90 FFFFFFFFFFFFFFFF 1234 01 {PING}", base.Received(b"hi", 12, None, "1234")),
+        (f"91 FFFFFFFFFFFFFFFF 0007 E8E80011C10501 {PING}", base.Received(b"hi", 12, None, "0007")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("api_mode", [1, 2])
+def test_a_packet_comes_in(data: str, event: base.Received, api_mode: int) -> None:
+    assert ready(api_mode=api_mode).frames(data) == [event]
 
 
 @pytest.mark.parametrize("head", ["81 1234 28 00", f"80 {REMOTE} 28 00", f"90 {REMOTE} FFFE 01"])
@@ -156,6 +180,30 @@ def test_destination_maps_sources_to_channels(data: str, channel: int) -> None:
     """The first channel of an address counts."""
     bench = ready(mapping=ByDestination(table={8: "1234", **TABLE}), channel=9)
     assert [event.channel for event in of(base.Received, bench.frames(data))] == [channel]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (frame("8A00"), "modem status: hardware reset or power-up"),
+        (
+            frame("8A00") + frame("890100"),
+            "modem status: hardware reset or power-up; transmit status: delivered [id 1]",
+        ),
+        (b"\x89\x01\x00", "transmit status: delivered [id 1]"),
+        (b"+++", "text '+++'"),
+        (b"\x7e\x00", "no complete XBee frame: 2 B"),
+        # The start of the next frame may come with the bytes before it.
+        (frame("890100") + b"\x7e", "transmit status: delivered [id 1]"),
+        (frame("8A00")[1:], "modem status: hardware reset or power-up"),
+        (frame("8A00")[2:], "modem status: hardware reset or power-up"),
+        (b"", "the frame is empty: "),
+    ],
+)
+def test_describe_takes_wire_bytes_frame_data_and_text(data: bytes, text: str) -> None:
+    assert ready().session.describe(data) == text
+    escaped = frame(f"81 1234 11 00 {PING}", escaped=True)
+    assert "-17 dBm" in ready(api_mode=2).session.describe(escaped)
 
 
 @pytest.mark.parametrize("status", ["00", "01"])
