@@ -6,7 +6,7 @@ import pytest
 
 from hilgw.adapters import base
 from hilgw.adapters.hc12 import ADAPTER as HC12
-from hilgw.errors import MismatchError
+from hilgw.errors import MismatchError, PeerError
 from hilgw.medium.packet import Packet
 from hilgw.testing import AdapterConformance, Vector
 from tests.adapters.bench import Side, Variant, World
@@ -99,6 +99,23 @@ def test_held_by_hand_it_only_verifies() -> None:
     assert bench.of(base.Ready)
     (failed,) = after(3, {"set": "low", "C": 13}, set_line="held").of(base.Failed)
     assert isinstance(failed.error, MismatchError) and "AT+C012" in str(failed.error)
+
+
+@pytest.mark.parametrize(
+    ("mock", "settings", "words"),
+    [
+        ({"B": 4800}, {"parity": "even"}, "its serial mode (AT+U)"),  # no command reads it
+        ({"set_by": "rts"}, {}, "DTR pulls SET low"),
+    ],
+)
+def test_a_module_that_does_not_answer_is_reported(
+    mock: dict[str, Any], settings: dict[str, Any], words: str
+) -> None:
+    bench = after(0, mock, **settings)
+    bench.mock.host_baud = 9600
+    bench.world.run(10)
+    (failed,) = bench.of(base.Failed)
+    assert isinstance(failed.error, PeerError) and words in failed.error.fix
 
 
 def test_fu4_sends_little_and_seldom() -> None:

@@ -112,6 +112,15 @@ def test_an_error_of_the_reception_answers_no_command(code: int, reason: str) ->
     assert "this is a RYLR896 or its like (RYLR89C_V1.2.7)" in failed.error.what
 
 
+@pytest.mark.parametrize("port", ["x", "rfc2217://10.0.0.1:2217"])
+def test_a_pause_within_a_packet_ends_it_on_a_line_and_not_on_tcp(port: str) -> None:
+    bench = ready(port)
+    line = b"+RCV=50,5,HELLO,-99,40\r\n"
+    assert bench.take_in(line[:9]) == []
+    bench.pass_time(4)
+    assert bool(of(base.Received, bench.take_in(line[9:]))) is (port != "x")
+
+
 def test_a_long_packet_may_precede_the_answer_on_a_slow_line() -> None:
     bench = ready(baudRate=300)
     sent = bench.send()

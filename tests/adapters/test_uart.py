@@ -57,6 +57,31 @@ def notices(events: list[base.Event]) -> list[str]:
     return [event.text for event in of(base.Notice, events)]
 
 
+@pytest.mark.parametrize(
+    ("spec", "line", "events"),
+    [
+        ("cobs-crc16", {}, [base.Ready("cobs-crc16, 115200 8N1")]),
+        (
+            LinesSettings(),
+            {"parity": "even", "stop_bits": 2, "rtscts": True, "baudRate": 9600},
+            [base.Ready("lines, 9600 8E2, RTS/CTS")],
+        ),
+        (
+            "gap:20ms",
+            {},
+            [
+                base.Ready("gap:20ms, 115200 8N1"),
+                base.Notice("packets less than 20 ms apart are received as one"),
+            ],
+        ),
+    ],
+)
+def test_ready_at_once_and_nothing_is_sent(
+    spec: Any, line: dict[str, Any], events: list[base.Event]
+) -> None:
+    assert ADAPTER.session(ADAPTER.Settings(framing=spec), common(**line)).open(7) == events
+
+
 def test_settings_that_were_not_checked_are_errors() -> None:
     with pytest.raises(ConfigError):
         opened("cobs-crc17")
@@ -70,6 +95,13 @@ def test_rts_serves_one_master() -> None:
     for other in ({"rtscts": True}, {"rts": False}):
         with pytest.raises(ConfigError, match="RTS cannot be used for both"):
             base.line_of(common(rs485="half-duplex", **other))
+
+
+def test_an_empty_packet_is_none() -> None:
+    assert opened("cobs-crc16").receive(frames("cobs-crc16", b"", b"a"), 0) == [
+        base.Dropped("empty", "a frame without data"),
+        base.Received(b"a", 5),
+    ]
 
 
 def test_bad_frames_are_one_event_for_each_reason() -> None:
@@ -125,6 +157,20 @@ def test_the_header_carries_every_channel(channel: int, data: bytes) -> None:
     assert made.receive(sent.data, 0) == [base.Received(data, channel)]
     assert made.send(packet(data, 255 + channel + 1), 0).reason == "channel"
     assert dropped(made.receive(frames("cobs-crc16", b"\x05"), 0)) == {"no_header": 1}
+
+
+def test_the_sender_leaves_the_pause_of_a_gap() -> None:
+    made = opened("gap:20ms", line=common(baudRate=9600))
+    assert made.send(packet(b"x" * 96), 0) == base.Transmission(b"x" * 96)  # 100 ms on the line
+    assert made.next_deadline() is None  # no packet waits
+    assert made.send(packet(b"y"), 120 * MS - 1) is None
+    assert made.next_deadline() == 120 * MS
+    assert made.expire(120 * MS) == []
+    assert made.next_deadline() is None
+    assert made.send(packet(b"y"), 120 * MS) == base.Transmission(b"y")
+    made.close()
+    made.open(121 * MS)  # another port: the line is quiet
+    assert isinstance(made.send(packet(b"z"), 121 * MS), base.Transmission)
 
 
 @pytest.mark.parametrize(("local_echo", "dropped_"), [(True, 3), (False, 0)])
@@ -231,6 +277,33 @@ def test_an_echo_that_does_not_come_is_not_waited_for() -> None:
     assert received(made.receive(lost, 2)) == [b"lost"]  # too late to be an echo
     late = made.send(packet(b"late"), 0).data
     assert received(made.receive(late, 2_000 * MS)) == [b"late"]
+
+
+def test_an_echo_on_a_slow_line_may_come_after_the_pause_of_a_gap() -> None:
+    made = opened("gap:5s", line=common(baudRate=300), local_echo=True)
+    wire = made.send(packet(b"hi"), 0).data
+    assert made.receive(wire, 100 * MS) == []
+    assert dropped(made.expire(5_100 * MS)) == {"own_echo": 1}
+
+
+def test_the_echo_of_our_own_packet_is_not_a_sign_of_the_other_end() -> None:
+    made = opened(local_echo=True)
+    made.receive(made.send(packet(b"ping"), 0).data, MS)
+    assert made.next_deadline() is None  # nothing of theirs yet
+    made.receive(b"temp=20\r\n", 2 * MS)
+    (text,) = notices(made.expire(2_002 * MS))
+    assert text.startswith("9 bytes, no frame yet") and text.endswith("framing lines?")
+
+
+def test_the_mock_has_the_same_line_and_what_the_user_says() -> None:
+    line = common(parity="even", rtscts=True, baudRate=9600)
+    settings = ADAPTER.Settings(framing="hdlc", mock={"mode": "flood", "baudRate": 19200})
+    spec = ADAPTER.mock(settings, line)
+    framing_ = spec.parameters.pop("framing")
+    assert (framing_["framing"], framing_["max_payload"]) == ("hdlc", 4096)
+    assert spec == base.MockSpec(
+        "uart_node", {"baudRate": 19200, "byteSize": 11, "rtscts": True, "mode": "flood"}
+    )
 
 
 NASTY = bytes.fromhex("48 00 7E C0")

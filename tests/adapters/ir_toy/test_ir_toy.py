@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hilgw.adapters import base
 from hilgw.adapters.ir_toy import ADAPTER
-from hilgw.adapters.ir_toy.receiver import END, SampleDecoder, encode_burst
+from hilgw.adapters.ir_toy.receiver import END, SampleDecoder, encode_burst, to_count, to_us
 from hilgw.adapters.ir_toy.settings import ByAddress, Target
 from hilgw.errors import MismatchError, PeerError
 from hilgw.framing.gap import GapSettings
@@ -156,6 +156,34 @@ def test_a_press_and_how_it_is_held(held: dict[str, Any], packets: int) -> None:
     assert dropped(bench.events) == ["repeat"] * (5 - packets)
 
 
+def test_sirc_is_known_by_the_gap_or_the_silence_behind_it() -> None:
+    bench = ToySession(code="sirc").up()
+    wire = encode_burst((2400, *(us for _ in range(12) for us in (600, 600))))[:-2]
+    assert bench.take_in(wire) + bench.wait(119) == []
+    assert bench.wait(1) == [base.Received(b"\x00\x00", 4, address="00")]
+    again = to_count(20_000).to_bytes(2, "big")
+    assert dropped(bench.take_in(again + wire + again)) == ["repeat"]
+
+
+@pytest.mark.parametrize("end", [PAUSE, OVER, b""])
+def test_a_code_of_another_kind_is_named_and_still_counted(end: bytes) -> None:
+    bench = ToySession(code="rc5").up()
+    bench.take_in(nec(0x04, 0x52) + end)
+    bench.wait(2_000)
+    assert bench.of(base.Notice) == [base.Notice("NEC 0x04:0x52; this adapter takes rc5")]
+    assert set(dropped(bench.events)) == {"strange"}
+    assert bench.session.next_deadline() is None
+
+
+def test_half_a_count_is_given_up() -> None:
+    bench = ToySession().up()
+    bench.take_in(b"\x01")
+    assert dropped(bench.wait(100)) == ["bad_sample"]
+    assert bench.wait(400) == []
+    bench.take_in(nec(4, 8))
+    assert bench.received == [b"\x04\x08"]
+
+
 def test_other_light_is_counted() -> None:
     bench = ToySession(code="sirc").up()
     bench.take_in(encode_burst((2400, 600, 1200, 600, 600)) + encode_burst([500] * 301) + OVER * 3)
@@ -297,6 +325,23 @@ def test_it_waits_for_the_end_of_received_light_but_half_a_second_at_most() -> N
         jammed.wait(10)
         waited += 10
     assert waited == 500
+
+
+@pytest.mark.parametrize(
+    ("settings", "data", "frames"),
+    [({}, b"\4\10", 1), ({"framing": "cobs-crc16"}, bytes(250), 254)],
+)
+def test_how_long_a_packet_is_in_the_air_at_most(
+    settings: dict[str, Any], data: bytes, frames: int
+) -> None:
+    bench = ToySession(**settings).up()
+    bench.send(data)
+    assert 108 * frames <= bench.air_time_ns / MS <= 250 * frames
+
+
+def test_counts_are_21_and_a_third_microseconds() -> None:
+    assert [to_us(count) for count in (0, 1, 3, 0x2B, 0xFFFE)] == [0, 21, 64, 917, 1398059]
+    assert [to_count(us) for us in (0, 21, 562, 65535, 2_000_000)] == [1, 1, 26, 3072, END - 1]
 
 
 @given(st.lists(st.integers(0, 0xFEFF) | st.just(END)), st.lists(st.integers(0, 200)))

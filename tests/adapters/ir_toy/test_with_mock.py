@@ -120,6 +120,19 @@ def test_packets_both_ways_in_every_code(code: str) -> None:
     assert two.dropped == +Counter(repeat=len(sent) * (CODECS[code].traits.sends - 1))
 
 
+@pytest.mark.parametrize(
+    ("code", "ms"), [("nec", 108), ("rc5", 113.8), ("rc6", 106.9), ("sirc", 135)]
+)
+def test_packets_follow_each_other_at_the_pace_of_their_code(code: str, ms: float) -> None:
+    world, one, two = pair(code=code)
+    for command in range(20):
+        one.send(bytes((1, command)))
+    assert world.run(1, lambda: two.received)
+    first = world.now
+    assert world.run(10, lambda: len(two.received) == 20)
+    assert ms <= (world.now - first) / 19 / MS <= ms + 4
+
+
 def test_a_word_of_bare_timings() -> None:
     world, one, two = pair(code="raw")
     durations = (9000, 4500, 560, 560, 560, 1690, 560)
@@ -148,6 +161,15 @@ def test_a_channel_is_an_address() -> None:
     other.send(b"\x22x")
     world.run(0.5)
     assert two.dropped == {"address": 1}
+
+
+def test_without_a_table_the_channel_is_the_address_itself() -> None:
+    world, one, two = pair(code="nec_ext", mapping=ByAddress())
+    assert one.session.channels is None
+    for channel in (0, 300, 65535, -1):
+        one.send(b"x", channel)
+    world.run(1)
+    assert two.received == [(b"x", 0), (b"x", 300), (b"x", 65535), (b"x", 4)]
 
 
 @pytest.mark.parametrize(
