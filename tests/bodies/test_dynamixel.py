@@ -369,7 +369,7 @@ def test_a_drive_mode_that_the_servo_keeps_is_tried_again(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(("fastest", "profile"), [(math.inf, 0), (3.0, 125), (0.01, 1)])
 def test_a_position_without_a_velocity_keeps_to_the_limit(fastest: float, profile: int) -> None:
-    """Profile Velocity, 0.229 rev/min: 0 is no limit."""
+    """Profile Velocity, in 0.229 rev/min, and 0 without a limit."""
     line = up(limits={LEFT: MotorLimits(max_velocity=None if fastest == math.inf else fastest)})
     line.command(LEFT, "position", 0.5)
     line.run(200)

@@ -339,7 +339,7 @@ def test_scale_is_of_solids_until_r2023a_and_of_transforms() -> None:
     assert loaded(body % "Transform", "R2025a").robots["robot"].position == (2, 0, 0)
 
 
-def test_what_blocks_no_ray_is_no_obstacle() -> None:
+def test_what_blocks_no_ray_is_not_an_obstacle() -> None:
     body = "Fluid { boundingObject Box { } } Solid { children Shape { geometry Box { } } }"
     assert not loaded(body).obstacles
 

@@ -157,7 +157,7 @@ def receive(data: bytes, channel: int = 7) -> bytes:
     return codec().encode_messages([Receive(RX, channel, (1.0, 0.0, 0.0), 0.25, data)])
 
 
-def test_a_configuration_that_is_no_robots_passes_and_is_named() -> None:
+def test_a_configuration_that_cannot_be_read_passes_and_is_named() -> None:
     made, data = session(), encode_answer(0, b"\0\0\0 of another version")
     made.from_controller(encode_request(0, [(0, b"\x23\0\0")]))
     passed, (notice,) = made.from_webots(data)
