@@ -433,12 +433,3 @@ async def test_another_gateway_has_a_state_a_latency_and_names() -> None:
     assert all(line.isprintable() and len(line) <= 120 for line in shown)
     assert 'hop="link",part="bench"} 1\n' in text_of([({}, status)])
     built.close()
-
-
-@scenario_of(run)
-async def test_a_gateway_reports_that_time_goes_on_without_a_frozen_controller() -> None:
-    log = Recorder()
-    built = build(load_text(CONFIG, "f").config, asyncio.get_running_loop(), log)
-    built.holds.on_expired(Hold(built.holds, "rover.controller", 2 * NS_PER_S))
-    assert log.notices == ["no request for 2 s: simulated time goes on without it"]
-    built.close()
