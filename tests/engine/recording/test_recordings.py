@@ -255,18 +255,18 @@ def test_clients_record_in_one_folder(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_size_that_is_raised_is_a_notice_of_the_gateway_once(tmp_path: Path) -> None:
-    told = list[tuple[str, str]]()
+    notices = list[tuple[str, str]]()
 
-    class Told(Observer):
+    class Notices(Observer):
         def notice(self, source: str, text: str) -> None:
-            told.append((source, text))
+            notices.append((source, text))
 
     def act(gateway: Gateway, recordings: Recordings) -> None:
-        gateway.observer.add(Told(), ["notice"])
+        gateway.observer.add(Notices(), ["notice"])
         recordings.begin("a", tmp_path / "a.pcapng")
 
     run("uart", tmp_path, act, max_bytes=1)  # reported at its start, and at its end
-    ((source, text),) = told
+    ((source, text),) = notices
     assert source == module.SOURCE and text.startswith("a: max_mb 1e-06 counts as 0.")
 
 
