@@ -156,7 +156,7 @@ def test_a_converter_without_a_serial_port(healthy: Path, driver: str) -> None:
     assert "sudo modprobe ch341" in problem.fix and "brltty" in problem.fix
 
 
-def test_a_uart_that_the_kernel_only_lists_is_no_port(tmp_path: Path) -> None:
+def test_a_uart_that_the_kernel_only_lists_is_not_a_port(tmp_path: Path) -> None:
     put(tmp_path, "dev/ttyS0")
     for kind, found in (("0\n", []), ("4\n", [tmp_path / "dev/ttyS0"])):
         put(tmp_path, "sys/class/tty/ttyS0/type", kind)
