@@ -1,5 +1,6 @@
 """Several gateways on one medium, on an in-memory network: who gets a packet, and the counts."""
 
+import asyncio
 import math
 from typing import Any
 
@@ -468,6 +469,30 @@ async def test_what_a_gateway_reached_is_forgotten_when_it_goes(bench: Lab, /) -
     bench.network.heal(field.session, tower.session)
     await bench.run(40)
     assert field.federation.status()["unreached"] == {}
+    bench.network.part(field.session, tower.session)
+    await bench.run(40)
+    assert field.federation.status()["unreached"] == {"tower": ["desk"]}
+    assert sum("reaches" in text for text in field.notices) == 1  # it was named before
+
+
+@scenario_of(lab, "desk", "field", "tower", seed=3)
+async def test_the_counts_of_all_gateways_add_up_together(bench: Lab, /) -> None:
+    for name in ("field", "tower"):
+        bench[name].listen("rx")
+    await bench.begin()
+    bench.network.lost = 0.3
+    for index in range(50):
+        bench["desk"].send(bytes([index]))
+    await bench.run(3)
+    asking = asyncio.ensure_future(bench["desk"].federation.network())
+    await bench.settle()
+    counts = await asking
+    assert counts.keys() == {"desk", "field", "tower"}
+    for name in ("field", "tower"):
+        mine, its = counts["desk"]["members"][name], counts[name]["members"]["desk"]
+        assert mine["sent"] == 50 == mine["delivered"] + mine["lost"]
+        assert (mine["delivered"], mine["lost"]) == (its["received"], its["missed"])
+        assert 0 < mine["lost"] < 50
 
 
 @scenario_of(lab, "desk", "field")

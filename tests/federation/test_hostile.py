@@ -198,7 +198,7 @@ async def test_many_tokens_leave_room_for_gateways(bench: Lab, /) -> None:
 
 @scenario_of(lab, "desk", "field")
 async def test_answers_of_another_program_are_no_answers(bench: Lab, /) -> None:
-    """It answers what is asked of the gateways, before they do."""
+    """It answers what is asked of the gateways, before they do, and after."""
     other = await stranger(bench)
     for kind in ("state", "link", "status"):
         for data in (b"", b"{}", b'{"id": "0000000000000000"}', b"[" * 5000):
@@ -206,6 +206,9 @@ async def test_answers_of_another_program_are_no_answers(bench: Lab, /) -> None:
                 f"hilgw/lab/{kind}/*", lambda query, data=data: query.reply("", lambda: data)
             )
     await begin(bench)
+    made = wire.encode_json(wire.NetworkCounts(**bench["field"].federation.counts() | {"id": "0"}))
+    later = await stranger(bench)
+    later.answer("hilgw/lab/status/*", lambda query: query.reply("", lambda: made))
     asking = asyncio.ensure_future(bench["desk"].federation.network())
     await bench.settle()
     counts = await asking
