@@ -14,7 +14,7 @@ import pytest
 import zenoh
 
 from hilgw.config.model import FederationConfig
-from hilgw.federation import session, wire
+from hilgw.federation import inbox, session, wire
 from hilgw.federation.session import (
     APART_S,
     LONGEST_KEY,
@@ -295,6 +295,37 @@ async def test_what_zenoh_refuses_beside_packets_is_the_failure_of_the_session()
         await asyncio.to_thread(wait_until, lambda: bench.session.failure)
         assert "declare_queryable" in bench.session.failure
         assert bench.session.failed_puts == 1
+
+
+async def test_what_arrives_is_bounded_and_a_change_has_more_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A change, such as of a token, comes once: to lose it would cost more than a packet."""
+    for name, most in (("ITEMS", 100), ("CHANGES", 101), ("BYTES", 1000)):
+        monkeypatch.setattr(inbox, f"MOST_{name}", most)
+    came, arrivals = list[int](), inbox.Inbox(asyncio.get_running_loop())
+
+    def put(*sizes: int) -> None:
+        for size in sizes:
+            arrivals.put(size, came.append, (size,))
+
+    async def handled(count: int) -> None:
+        async with asyncio.timeout(DEADLINE_S):
+            while len(came) < count:
+                await asyncio.sleep(0)
+
+    put(*[1] * 103, 0, 0)
+    assert arrivals.lost == 3 + 1
+    await handled(101)
+    assert came == [*[1] * 100, 0]
+    put(1000, 1, 0)
+    assert arrivals.lost == 5
+    await handled(103)
+    put(1001, 1000)
+    assert arrivals.lost == 6
+    await handled(104)
+    assert came[-3:] == [1000, 0, 1000]
+    arrivals.close()
 
 
 CONFIG = FederationConfig(name="scan")

@@ -7,10 +7,17 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hilgw.engine.lines import Lines
 from hilgw.engine.neighbour import Neighbour
 from hilgw.engine.observer import Observers
-from hilgw.federation.member import LARGEST_GAP, InStream, Member, OutStream
+from hilgw.federation.member import (
+    LARGEST_GAP,
+    LONGEST_SHOWN,
+    MOST_SHOWN,
+    InStream,
+    Member,
+    OutStream,
+)
 from hilgw.federation.outgoing import LONGEST_LIGHT, MOST_LIGHT, Outgoing
 from hilgw.federation.shared import SharedAirs
-from hilgw.federation.wire import Keys, MemberKey, decode_trailer
+from hilgw.federation.wire import GatewayState, Keys, MemberKey, decode_trailer
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
@@ -121,6 +128,14 @@ def test_clocks_are_compared_by_the_query_with_the_shortest_way() -> None:
     assert member.offset_ns == 5001
     member.compare_clocks(1000, 0, 10_000, 1010)  # longer there than it took here
     assert member.round_trip_ns == 22
+
+
+def test_the_status_has_a_bounded_part_of_what_another_gateway_names() -> None:
+    (member,) = Sender(1, 1).members.values()
+    names = [f"r{number}".ljust(2 * LONGEST_SHOWN, "x") for number in range(2 * MOST_SHOWN)]
+    member.state = GatewayState("", robots={name: ["tx"] for name in names})
+    shown = member.status()["robots"]
+    assert [*shown] == [name[:LONGEST_SHOWN] for name in names[:MOST_SHOWN]]
 
 
 FEW, MANY, MOST = 2, 10, 50
