@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -289,6 +290,13 @@ def rig(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Rig:
 
     monkeypatch.setattr(asyncio, "to_thread", at_once)
     return Rig(clock)
+
+
+async def test_a_mock_has_no_real_port_and_its_robot_is_not_stopped(rig: Rig) -> None:
+    rig.supervisor.port = replace(rig.port, path=None)
+    with pytest.raises(HilgwError, match="there is no real port to hand over"):
+        Handover(rig.gateway, PORT, "avrdude (process 7)")
+    assert rig.loop.safety.moving
 
 
 async def test_a_stop_that_does_not_leave_keeps_the_port(rig: Rig, clock: Clock) -> None:

@@ -39,6 +39,28 @@ def coded(draw: st.DrawFn) -> tuple[Codec, Code]:
     return one, Code(address, command, toggle)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_carriers_and_periods(name: str) -> None:
+    sizes = {
+        "nec": (8, 8), "nec2": (8, 8), "nec_ext": (16, 8), "onkyo": (16, 16), "rc5": (5, 7),
+        "rc6": (8, 8), "rc6a": (22, 8), "sirc": (5, 7), "sirc15": (8, 7), "sirc20": (13, 7),
+    }  # fmt: skip
+    families = {  # carrier, period, how often a key is sent
+        "nec": (38_000, 108_000, 1), "onk": (38_000, 108_000, 1), "sir": (40_000, 45_000, 3),
+        "rc5": (36_000, 113_800, 1), "rc6": (36_000, 107_000, 1),
+    }  # fmt: skip
+    traits = CODECS[name].traits
+    assert (traits.address_bits, traits.command_bits) == sizes[name]
+    assert (traits.carrier_hz, traits.period_us, traits.sends) == families[name[:3]]
+
+
+def test_the_frame_of_a_held_key() -> None:
+    assert REPEAT_FRAME == (9000, 2250, 562)
+    for name in NAMES:
+        is_nec = name.startswith(("nec", "onkyo"))
+        assert CODECS[name].decode(REPEAT_FRAME) is (REPEAT if is_nec else None)
+
+
 def test_rc5_as_the_makers_of_the_ir_toy_print_it() -> None:
     """The example of their page on the sampling mode: counts of 21.3333 us."""
     counts = "2B 28 2A 27 2B 28 2A 27 2B 27 2A 28 54 51 2B 28 54 51 54 51 2A"
