@@ -295,7 +295,7 @@ def test_the_echo_of_our_own_packet_is_not_a_sign_of_the_other_end() -> None:
     assert text.startswith("9 bytes, no frame yet") and text.endswith("framing lines?")
 
 
-def test_the_mock_has_the_same_line_and_what_the_user_says() -> None:
+def test_the_mock_has_the_same_line_and_the_parameters_of_the_user() -> None:
     line = common(parity="even", rtscts=True, baudRate=9600)
     settings = ADAPTER.Settings(framing="hdlc", mock={"mode": "flood", "baudRate": 19200})
     spec = ADAPTER.mock(settings, line)
