@@ -561,7 +561,7 @@ async def test_it_uses_the_standard_library_only(guardian: Guardian) -> None:
 
 
 async def test_its_python_reads_no_variable_no_site_and_no_folder(guardian: Guardian) -> None:
-    """Nor a .pth file: it knows the place of its library only, and keeps nothing that it compiles
+    """Nor a .pth file: it has the place of its library only, and writes nothing that it compiles
     (Python's -s, -S, -P and -B)."""
     guardian.demand()
     await until(lambda: pids(guardian))
