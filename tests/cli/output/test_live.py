@@ -367,7 +367,7 @@ class Screen:
     def check_restored(self) -> None:
         while "\x1b[?1049l" not in self.text:
             self.read()
-        assert self.all.startswith("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J\x1b[H")
+        assert self.all.startswith("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J")
         assert self.text.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
         assert termios.tcgetattr(self.inside) == self.before
 
