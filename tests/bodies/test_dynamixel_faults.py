@@ -157,6 +157,15 @@ def test_velocity_0_of_a_motor_that_was_not_commanded_is_a_command_like_others()
     assert written_to(bytes(line.written)) == set()
 
 
+@pytest.mark.parametrize("start", [up, lambda: moving("velocity"), lambda: moving("position")])
+def test_velocity_0_with_a_position_moves_no_motor_that_stands(start: Any) -> None:
+    line = start()
+    line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
+    line.run(100)
+    line.settings(LEFT, -1.0, 0.0, -1.0, 1.4)
+    assert stands(line, 2_000, within=1.0)
+
+
 @pytest.mark.parametrize("control", ["velocity", "position"])
 def test_a_stop_works_while_all_servos_have_errors(control: str) -> None:
     line = moving(control)
