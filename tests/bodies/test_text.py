@@ -721,6 +721,26 @@ def test_velocity_0_of_one_servo_does_not_stop_the_others_in_its_line() -> None:
     assert hand.sent() == b"M0\r\n"  # now all of them stand
 
 
+@pytest.mark.parametrize(("mode", "stop"), [("velocity", b"D0,20\r\n"), ("position", b"STOP\r\n")])
+def test_the_stop_of_a_motor_whose_line_has_no_answer_is_written_again(
+    mode: str, stop: bytes
+) -> None:
+    wheel = TextMotor(mode=mode, scale=10)
+    drive = (DeclaredMotion(send="D{m},{n}"),)
+    hand = Hand(minimal(motors={"m": wheel, "n": wheel}, commands=drive, stop=(Line(send="STOP"),)))
+    for index in (0, 1):
+        hand.give(MotorCommand(index, mode, 2.0))
+    hand.run(1)
+    hand.sent()
+    plan = hand.session.stop_motor(0, hand.now)
+    hand.handle(plan.events)
+    hand.run(1)
+    assert hand.sent() == stop and plan.copies > 1
+    hand.handle(hand.session.stop_again([0], hand.now))
+    hand.run(1)
+    assert hand.sent() == stop
+
+
 def test_a_line_with_repeat_is_sent_for_each_command_with_the_same_numbers() -> None:
     for repeat in (True, False):
         motion = DeclaredMotion(send='{"T":1,"L":{m}}', expect="m", repeat=repeat)
