@@ -314,6 +314,18 @@ def test_a_stop_on_a_stalled_line_is_reported_once_it_has_left() -> None:
         assert any("stop not confirmed: the line takes" in each for each in notices) is not leaves
 
 
+def test_a_stop_whose_connection_is_lost_before_it_has_left_is_not_reported_as_sent() -> None:
+    robot = driven("create2")
+    robot.loop.robot.stalled = True
+    robot.disarm()
+    robot.run(10)
+    robot.loop.robot_leaves()
+    robot.run(LEAVE_NS // NS_PER_MS)
+    assert robot.loop.observer.stops == []
+    notices = robot.loop.observer.notices
+    assert [each for each in notices if "not confirmed: the connection was lost" in each]
+
+
 def test_a_stop_that_a_reset_of_the_world_has_dropped_is_not_reported_as_sent() -> None:
     """It waited for the next request, which never leaves."""
     robot = OnMock("webots").start()
