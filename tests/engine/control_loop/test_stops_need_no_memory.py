@@ -18,7 +18,7 @@ from hilgw.control.events import (
     StopReason,
 )
 from hilgw.engine.control_loop.control_loops import ControlLoops
-from hilgw.engine.control_loop.stops import LEAVE_NS, REPEAT_NS
+from hilgw.engine.control_loop.stops import LEAVE_NS, REPEAT_NS, STANDS_STILL, STEP_NS
 from hilgw.units import NS_PER_MS
 from tests.bodies.test_webots import QUIT
 from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
@@ -326,6 +326,18 @@ def test_a_stop_whose_connection_is_lost_before_it_has_left_is_not_reported_as_s
     assert [each for each in notices if "not confirmed: the connection was lost" in each]
 
 
+def test_a_simulation_that_stands_still_is_named_and_gets_the_stop_with_its_next_step() -> None:
+    robot = OnMock("webots").start()
+    robot.drive()
+    robot.loop.loop.safety.stop(StopReason.SILENCE, robot.loop.scheduler.now())
+    for is_late in (False, True):
+        robot.loop.scheduler.run(STEP_NS - 10 * NS_PER_MS if not is_late else 20 * NS_PER_MS)
+        named = [each for each in robot.loop.observer.notices if STANDS_STILL in each]
+        assert bool(named) is is_late
+    robot.run(100)
+    assert not robot.moves and robot.loop.observer.stops == []
+
+
 def test_a_stop_that_a_reset_of_the_world_has_dropped_is_not_reported_as_sent() -> None:
     """It waited for the next request, which never leaves."""
     robot = OnMock("webots").start()
@@ -357,6 +369,14 @@ def test_a_session_that_fails_at_a_command_right_after_a_stop_is_stopped_again(k
     robot.command()
     assert robot.loop.failures
     assert robot.ms_to_stop(5) >= 0
+
+
+def test_a_body_that_goes_once_the_run_has_ended_disarms_nothing() -> None:
+    robot = driven("create2")
+    assert robot.loop.safety.latch
+    robot.loop.loop.end()
+    robot.loop.robot_leaves()
+    assert robot.loop.safety.armed and robot.loop.safety.latched is None
 
 
 def end_of_run(robot: OnMock, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
