@@ -276,17 +276,31 @@ def test_the_stop_of_one_line_lets_the_others_go_on() -> None:
 
 
 def test_a_stop_that_is_never_acknowledged_is_reported() -> None:
-    hand = Hand(minimal(stop=(Line(send="STOP", expect="s", timeout_s=0.1),)))
+    stop = (Line(send="STOP", expect="s", timeout_s=0.1),)
+    hand = Hand(minimal(stop=stop, silence_s=10.0))
     hand.move(1.0)
     hand.emit(b"m\r\n")
-    hand.stop()
-    hand.run(600)
-    notices = hand.of(Notice)
-    assert (
-        Notice("stop sent 3 times, not confirmed: the robot does not acknowledge it", once=False)
-        in notices
-    )
-    assert hand.session.counts["unanswered"] == 3
+    text = "stop sent 3 times, not confirmed: the robot does not acknowledge it"
+    for stops in (1, 2):
+        hand.stop()
+        hand.run(600)
+        assert hand.found(Notice)[-1] == Notice(text, once=False)
+        assert hand.session.counts["unanswered"] == 3 * stops
+
+
+def test_a_lost_stop_of_one_motor_is_repeated_though_many_before_were_answered() -> None:
+    stop = (Line(send="STOP", expect="s", timeout_s=0.1),)
+    hand = Hand(minimal(motors={"m": TextMotor(mode="position")}, stop=stop))
+    for answer in (b"s\r\n",) * 3 + (b"",):
+        hand.give(MotorCommand(0, "velocity", 2.0))
+        hand.move(1.0, "position")
+        hand.emit(b"m\r\n")
+        hand.sent()
+        hand.move(0.0)
+        assert hand.sent() == b"STOP\r\n"
+        hand.emit(answer)
+    hand.run(200)
+    assert hand.sent().startswith(b"STOP\r\n")
 
 
 def test_limits_hold_before_a_velocity_was_set_and_numbers_are_bounded() -> None:
