@@ -735,13 +735,17 @@ def test_velocity_0_of_one_servo_does_not_stop_the_others_in_its_line() -> None:
     assert hand.sent() == b"M0\r\n"  # now all of them stand
 
 
-@pytest.mark.parametrize(("mode", "stop"), [("velocity", b"D0,20\r\n"), ("position", b"STOP\r\n")])
+@pytest.mark.parametrize(
+    ("mode", "answer", "stop"),
+    [("velocity", "s", b"D0,20\r\n"), ("position", "", b"STOP\r\n")],
+)
 def test_the_stop_of_a_motor_whose_line_has_no_answer_is_written_again(
-    mode: str, stop: bytes
+    mode: str, answer: str, stop: bytes
 ) -> None:
     wheel = TextMotor(mode=mode, scale=10)
     drive = (DeclaredMotion(send="D{m},{n}"),)
-    hand = Hand(minimal(motors={"m": wheel, "n": wheel}, commands=drive, stop=(Line(send="STOP"),)))
+    halt = (Line(send="STOP", expect=answer),)
+    hand = Hand(minimal(motors={"m": wheel, "n": wheel}, commands=drive, stop=halt))
     for index in (0, 1):
         hand.give(MotorCommand(index, mode, 2.0))
     hand.run(1)

@@ -12,6 +12,7 @@ from firmware_mocks.wc2ec import wire
 from hilgw.assemble.gateway import build
 from hilgw.cli.output.summary import control_loop_lines
 from hilgw.config.load import load_config
+from hilgw.control.events import MotorCommand, MotorField, StepRequest
 from hilgw.control.safety import SafetyState
 from hilgw.control.safety_settings import SafetySettings
 from hilgw.engine.control_loop.peer_link import READ_BYTES, SWAMPED_NS
@@ -30,6 +31,7 @@ from tests.e2e.control_loop_peers import (
     set_value,
 )
 from tests.engine.control_loop.fakes import MS, FakeLoop, SharedClock
+from tests.engine.control_loop.on_mocks import OnMock
 from tests.engine.control_loop.running import GO, STOP, RunningLoop, driving, robot_of
 from tests.engine.control_loop.test_webots_controllers import Running
 
@@ -260,6 +262,18 @@ def test_a_controller_that_waits_for_the_body_is_not_late_with_its_first_message
     assert loop.controller.unanswered_ns() >= 900_000_000
     loop.controller.data_received(GO)
     assert loop.controller.unanswered_ns() == 0
+
+
+def test_the_deadline_of_a_controller_counts_from_the_end_of_its_step() -> None:
+    robot = OnMock("create2", step_ms=320, command_timeout_s=0.1, late_s=1.0).start()
+    go = MotorCommand(robot.motors[0].index, MotorField.VELOCITY, 1.0)
+    for events in ([], [go]):
+        robot.sends(*events, StepRequest(320))
+        robot.run(1, until=lambda: not robot.loop.safety.waits_for_us, limit_ms=400)
+    robot.run(80)
+    assert robot.loop.safety.moving
+    robot.run(50)
+    assert robot.loop.safety.stops == {"command_timeout": 1}
 
 
 def test_the_deadline_of_another_process_is_in_real_time_though_the_gateway_is_not() -> None:

@@ -1,7 +1,7 @@
 """A stop is written to a robot that hilgw has not commanded, and again where a line damages it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ from hilgw.control.events import (
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.stops import LEAVE_NS, REPEAT_NS, STANDS_STILL, STEP_NS
 from hilgw.units import NS_PER_MS
-from tests.bodies.test_webots import QUIT
+from tests.bodies.test_webots import LEAVE, QUIT
 from tests.engine.control_loop.on_mocks import OnMock, declared, kinds
 
 LIMIT_MS = 40
@@ -377,6 +377,32 @@ def test_a_body_that_goes_once_the_run_has_ended_disarms_nothing() -> None:
     robot.loop.loop.end()
     robot.loop.robot_leaves()
     assert robot.loop.safety.armed and robot.loop.safety.latched is None
+
+
+def test_the_end_of_a_run_takes_its_leave_of_a_simulation() -> None:
+    robot = OnMock("webots").start()
+    robot.drive()
+    robot.loop.loop.end()
+    robot.run(500)
+    assert bytes(robot.written).endswith(LEAVE)
+
+
+def test_a_command_to_one_motor_ends_its_copies_and_not_those_of_the_others() -> None:
+    robot = driven("create2")
+    copied: list[Collection[int] | None] = []
+    stop_again = robot.loop.body.session.stop_again
+
+    def noting(motors: Collection[int] | None, now: int) -> list[Event]:
+        copied.append(motors)
+        return stop_again(motors, now)
+
+    robot.loop.body.session.stop_again = noting
+    robot.loop.loop.safety.stop(StopReason.SILENCE, robot.loop.scheduler.now(), latch=False)
+    robot.run(5)
+    robot.command(0.2)
+    robot.run(200)
+    _, second = robot.motors
+    assert copied == [[second.index]] * 2 and not robot.loop.failures
 
 
 def end_of_run(robot: OnMock, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
