@@ -355,6 +355,17 @@ def test_a_real_body_has_a_deadline_unless_it_is_switched_off(
     assert safety.deadline() is None
 
 
+def test_a_controller_that_waits_for_the_end_of_its_step_is_not_silent() -> None:
+    safety = SafetyState(SafetySettings(command_timeout_s=0.2), simulated=True, stepped=True)
+    safety.command(100)
+    safety.alive(300)
+    safety.command(200)  # the line carried until 300 what the controller waited for
+    assert (safety.silent_ns(200), safety.silent_ns(310)) == (0, 10)
+    assert safety.deadline() == 300 + 200 * MS
+    safety.waits_for_us = True
+    assert safety.silent_ns(10_000) == 0 and safety.deadline() is None
+
+
 def test_defaults_stop_wheels_and_send_lifts_home_or_hold_them() -> None:
     wheel = Device(name="wheel", kind="RotationalMotor", index=1)
     home = Device(name="home", kind="LinearMotor", index=2, default=0.25)

@@ -12,7 +12,7 @@ from firmware_mocks.wc2ec import wire
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
 from hilgw.bodies.wc2ec import BODY
 from hilgw.bodies.wc2ec.settings import Wc2ecBodySettings
-from hilgw.control.events import Event, Notice, ProtocolFailure
+from hilgw.control.events import Event, Notice, ProtocolFailure, Write
 from hilgw.controllers.wc2ec import CONTROLLER
 from hilgw.engine.control_loop.peer_link import PeerLink, PeerListener
 from hilgw.engine.observer import CommandEvent
@@ -105,6 +105,19 @@ def test_a_line_gets_no_more_than_it_carries_and_then_the_newest() -> None:
     }
     assert shown == {index: float(step) for index in range(40)}
     assert loop.statistics.counts["values_superseded"] > 40 * 20
+
+
+def test_a_command_that_would_wait_for_half_a_second_stops_the_robot_and_ends_its_line() -> None:
+    loop = on_lines(baud_rate=9600)
+    live(loop, 2_000)  # the registrations are out
+    loop.controller.data_received(frame(GO))
+    loop.body.handle([Write(bytes(600))], loop.scheduler.time)
+    loop.robot.written.clear()
+    loop.controller.data_received(frame(set_value(1, 9.0)))
+    assert loop.safety.stops == {"behind": 1}
+    assert {*frames(loop.robot)} == {set_value(1, 0.0), set_value(2, 0.0)}
+    ((name, error), *_) = loop.failures
+    assert (name, error.what) == ("cab.body", "the line is full")
 
 
 def test_a_silent_controller_stops_the_motors_and_is_registered_anew() -> None:
