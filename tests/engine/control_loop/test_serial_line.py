@@ -120,6 +120,19 @@ def test_a_command_that_would_wait_for_half_a_second_stops_the_robot_and_ends_it
     assert (name, error.what) == ("cab.body", "the line is full")
 
 
+@pytest.mark.parametrize(("unsent", "times"), [(1, 1), (300, 2)])
+def test_the_stop_of_one_motor_is_written_twice_after_a_frame_that_was_cut(
+    unsent: int, times: int
+) -> None:
+    loop = on_lines(baud_rate=9600)
+    live(loop, 2_000)  # the registrations are out
+    loop.controller.data_received(frame(GO))
+    loop.body.handle([Write(bytes(unsent))], loop.scheduler.time)
+    loop.robot.written.clear()
+    loop.loop.safety.stops.write_motor(1, loop.scheduler.time)
+    assert frames(loop.robot) == [set_value(1, 0.0)] * times
+
+
 def test_a_silent_controller_stops_the_motors_and_is_registered_anew() -> None:
     loop = on_lines()
     loop.controller.data_received(frame(GO))
