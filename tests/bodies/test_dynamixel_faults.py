@@ -181,6 +181,20 @@ def test_a_stop_works_while_all_servos_have_errors(control: str) -> None:
     assert stands(line)
 
 
+def test_a_servo_that_does_not_answer_whether_it_has_its_stop_is_named() -> None:
+    line = harsh()
+    line.command(LEFT, "velocity", 1.0)
+    line.run(100)
+    plan = line.session.stop(StopReason.DISARMED, line.now)
+    line.handle(plan.events)
+    line.mock.servos[1].mute = True
+    for _ in range(plan.copies - 1):
+        line.run(30)
+        line.handle(line.session.stop_again(None, line.now))
+    line.run(200)
+    assert Notice("stop not confirmed by servo 1", once=False) in line.found(Notice)
+
+
 def test_a_stop_is_written_while_a_servo_answers_nothing() -> None:
     line = harsh()
     line.command(LEFT, "velocity", 2.0)
