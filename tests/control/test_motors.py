@@ -300,6 +300,7 @@ def test_the_steps_add_up(span: int, raw: int, parts: list[float]) -> None:
 
 
 MS = 1_000_000
+ALWAYS = (StopReason.HARDWARE, StopReason.GUARDIAN, StopReason.GUARDIAN_ENDED)
 
 
 def test_a_stop_counts_and_latches_once_per_movement_and_an_orderly_end_does_not() -> None:
@@ -331,13 +332,20 @@ def test_a_real_body_starts_disarmed_and_latches_unless_configured(
     assert safety.latched == (StopReason.DISCONNECTED if latches else None)
 
 
-def test_at_rest_a_lost_body_disarms_what_latches_and_no_stop_is_counted() -> None:
-    for latch in (False, True):
-        safety = SafetyState(SafetySettings(latch=latch), simulated=True)
-        assert not safety.stop(StopReason.DISCONNECTED) and safety.armed
-        assert not safety.stop(StopReason.BODY)
-        assert safety.armed is not latch
-        assert safety.latched is None and not safety.stops
+@pytest.mark.parametrize("latch", [False, True])
+@pytest.mark.parametrize(
+    ("reason", "always"),
+    [(StopReason.BODY, False), (StopReason.FAULT, False), *((each, True) for each in ALWAYS)],
+)
+def test_at_rest_a_lost_body_disarms_what_latches_and_no_stop_is_counted(
+    reason: StopReason, always: bool, latch: bool
+) -> None:
+    """The guardian's stops and hardware faults do so in any case, and latch."""
+    safety = SafetyState(SafetySettings(latch=latch), simulated=True)
+    assert not safety.stop(StopReason.DISCONNECTED) and safety.armed
+    assert not safety.stop(reason)
+    assert safety.armed is not (latch or always)
+    assert safety.latched == (reason if always else None) and not safety.stops
 
 
 @pytest.mark.parametrize(

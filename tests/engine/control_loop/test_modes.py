@@ -224,6 +224,18 @@ def test_a_controller_that_waits_for_its_step_during_a_switch_has_a_deadline_aft
     assert all(each.take().startswith(b"stop ") for each in wires)
 
 
+def test_the_silence_of_a_controller_before_a_switch_counts_for_its_deadline() -> None:
+    run = ScriptedLoop(SIMULATED, remote=REAL, command_timeout_s=0.5)
+    run.controller_sends(FORWARD)
+    run.pass_ms(300)
+    run.loop.modes.switch(REMOTE)
+    run.pass_ms(190)
+    remote = run.loop.safeties[1].state
+    assert remote.moving
+    run.pass_ms(20)
+    assert remote.stops == {"command_timeout": 1}
+
+
 @pytest.mark.parametrize("mode", [REMOTE, SHADOW])
 @pytest.mark.parametrize("hung", [False, True])
 def test_a_controller_that_is_silent_moves_no_other_body(mode: RobotMode, hung: bool) -> None:

@@ -23,7 +23,7 @@ from hilgw.events.kinds import Armed, Cell, Command, Mode, Placed, Port, Stopped
 from hilgw.medium.pose import Pose
 from hilgw.protocols.gateway.messages import keys_of
 from tests.e2e.control_loop_peers import sensor_data, set_value
-from tests.engine.control_loop.fakes import FakeLoop, ScriptedLoop
+from tests.engine.control_loop.fakes import MS, FakeLoop, ScriptedLoop
 from tests.engine.control_loop.running import STOP, RunningLoop, driving, robot_of
 from tests.engine.control_loop.test_modes import FORWARD, REAL, SIMULATED
 
@@ -315,6 +315,14 @@ def test_a_program_is_dismissed_by_the_loss_of_its_body_alone() -> None:
     assert program.dismissals == 0
     loop.controller_comes()
     loop.robot_leaves()
+    assert program.dismissals == 1 and loop.controller.transport is None
+
+
+def test_a_program_that_ends_because_hilgw_was_late_may_start_again() -> None:
+    loop, program = with_program()
+    loop.controller_comes()
+    loop.scheduler.time += 6_000 * MS
+    loop.watchdog.check(loop.scheduler.time)
     assert program.dismissals == 1 and loop.controller.transport is None
 
 
