@@ -43,6 +43,37 @@ def test_ranges(
         assert bench.at(module, command, value.to_bytes(4, "big"), kind=9) == OK
 
 
+@pytest.mark.parametrize("name", [b"twenty-one characters", b" leading", b"bell\x07", b"\xe9"])
+def test_a_bad_name_is_refused(bench: XBeeAir, name: bytes) -> None:
+    module = bench.settled("good")
+    assert bench.at(module, b"NI", name) == BAD_PARAMETER
+    assert bench.get(module, b"NI") == b"good"
+
+
+@pytest.mark.parametrize(
+    ("kind", "level", "channel", "power"),
+    [("xbee3", 0, 12, -5), ("xbee3", 4, 12, 8), ("xbee3pro", 4, 12, 19), ("xbee3pro", 4, 26, 8)],
+)
+def test_pp_is_the_actual_power(
+    bench: XBeeAir, kind: str, level: int, channel: int, power: int
+) -> None:
+    module = bench.settled(hardware=kind, power=level, channel=channel)
+    assert bench.get(module, b"PP") == power.to_bytes(1, "big", signed=True)
+
+
+@pytest.mark.parametrize(
+    ("raw", "achieved", "line"),
+    [(0x12C, 0x12B, 299), (0x1C200, 0x1B207, 111111), (7, 7, 111111), (3, 3, 9615)],
+)
+def test_s1_divides_its_clock(bench: XBeeAir, raw: int, achieved: int, line: int) -> None:
+    module = bench.settled(hardware="s1")
+    assert bench.at(module, b"BD", raw.to_bytes(4, "big"), kind=9) == OK
+    assert bench.at(module, b"BD", kind=9) == OK + achieved.to_bytes(4, "big")
+    bench.at(module, b"AC", kind=9)
+    bench.run(100)
+    assert module.baud_rate == line
+
+
 def test_nd_in_command_mode_on_s1(bench: XBeeAir) -> None:
     one = bench.add(hardware="s1", api_mode=0, NT="5")
     two = bench.settled("two", hardware="s1", my=0x22, position=(1, 0, 0))
@@ -63,6 +94,35 @@ def test_dn_finds_the_destination(bench: XBeeAir) -> None:
     assert bench.get(one, b"DH") + bench.get(one, b"DL") == long
     assert bench.ask(one, b"\x08\x01DNnobody", 600) == [b"\x88\x01DN\x01"]
     assert bench.ask(one, b"\x08\x01DN", 600) == [b"\x88\x01DN\x01"]
+
+
+def remote(bench: XBeeAir, one: Module, two: Module, command: bytes, options: int = 2) -> bytes:
+    """Send a command to another module; letters, status and value of its answer."""
+    head = two.address.to_bytes(8, "big") + b"\xff\xfe"
+    (answer,) = bench.ask(one, b"\x17\x05" + head + bytes((options,)) + command, 2000)
+    assert answer[:12] == b"\x97\x05" + head
+    return answer[12:]
+
+
+def test_a_remote_value_waits_for_ac_and_its_answer_comes_on_the_old_channel(
+    bench: XBeeAir,
+) -> None:
+    one, two = bench.pair()
+    assert remote(bench, one, two, b"CH\x0d", options=0) == b"CH\x00"
+    assert remote(bench, one, two, b"CH", options=0) == b"CH\x00\x0d"
+    assert remote(bench, one, two, b"AC", options=0) == b"AC\x00"
+    assert remote(bench, one, two, b"CH") == b"CH\x04"
+    bench.at(one, b"CH", b"\x0d")
+    assert remote(bench, one, two, b"CH\x0e") == b"CH\x00"
+    assert remote(bench, one, two, b"CH") == b"CH\x04"
+
+
+def test_a_remote_reset_and_a_remote_change_of_rate_answer_first(bench: XBeeAir) -> None:
+    one, two = bench.pair()
+    assert remote(bench, one, two, b"BD\x07") == b"BD\x00"
+    assert two.baud_rate == 115200
+    assert remote(bench, one, two, b"FR") == b"FR\x00"
+    assert bench.frames(two) == [b"\x8a\x00"]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +192,16 @@ def test_the_timeout_applies_and_leaves_silently(bench: XBeeAir) -> None:
     assert module.registers.number("ID") == 0x1234
     assert bench.taken(module) == b""
     assert bench.type(module, "ATID\r") == ""
+
+
+def test_only_valid_commands_restart_the_timeout(bench: XBeeAir) -> None:
+    module = commanded(bench, CT="0A")
+    for _ in range(4):
+        assert bench.type(module, "ATID\r", 400) == "3332\r"
+    bench.run(400)
+    assert bench.type(module, "ATQQ\r", 10) == "ERROR\r"
+    bench.run(400)
+    assert bench.type(module, "ATID\r", 100) == ""
 
 
 @pytest.mark.parametrize(
@@ -215,6 +285,25 @@ def test_other_firmwares_records(bench: XBeeAir) -> None:
     assert bench.ask(one, ND, 3300) == [HEAD + plain, HEAD]
     bench.at(one, b"NO", b"\x05")
     assert bench.ask(one, ND, 3300) == [HEAD + plain + b"\x00\x12\x00\x00\x28", HEAD]
+
+
+def test_zigbee_records_have_the_role(bench: XBeeAir) -> None:
+    one = bench.add(hardware="zigbee", CE="1", NT="20")
+    two = bench.add("two", hardware="zigbee", position=(1, 0, 0), NT="20")
+    end = bench.settled("end", hardware="zigbee", position=(2, 0, 0), SM="4")
+    roles = {record[7:15]: record[-6] for record in bench.ask(one, ND, 3300)[:-1]}
+    assert roles == {long(two): 1, long(end): 2}
+    (own,) = (record for record in bench.ask(two, ND, 3300) if record[7:15] == long(one))
+    assert own[5:7] == b"\x00\x00" and own[-8:] == b"\xff\xfe\x00\x00\xc1\x05\x10\x1e"
+
+
+def test_by_name_only_that_node_answers_and_at_once(bench: XBeeAir) -> None:
+    one = bench.add()
+    bench.add("two")
+    three = bench.settled("three", position=(1, 0, 0))
+    assert bench.ask(one, ND + b"three", 50) == [HEAD + b"\xff\xfe" + long(three) + b"\x28three\0"]
+    bench.run(200)
+    assert bench.frames(one) == [HEAD]
 
 
 def test_in_command_mode_on_digimesh_and_zigbee(bench: XBeeAir) -> None:

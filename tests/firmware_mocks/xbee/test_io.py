@@ -67,6 +67,40 @@ def test_pins_as_a_fixture_sets_them(bench: XBeeAir) -> None:
     assert module.settings.pins == {"D0": 0}
 
 
+def test_open_inputs_follow_their_resistors(bench: XBeeAir) -> None:
+    """PR 1 is the resistor of D4, PR 10 of D0; PD gives its direction."""
+    module = bench.settled(hardware="zigbee", CE="1", D0="3", D4="3")
+
+    def levels() -> int:
+        return bench.get(module, b"IS")[5]
+
+    assert levels() == 0x11
+    assert bench.at(module, b"PR", b"\0\x01") == b"\0"
+    assert levels() == 0x10
+    assert bench.at(module, b"PD", b"\0\0") == b"\0"
+    assert levels() == 0
+    module.set("pins", "D0:high")
+    assert levels() == 0x01
+    module.set("pins", "D0:open")
+    assert levels() == 0
+
+
+def test_an_output_that_changes_is_reported_too(bench: XBeeAir) -> None:
+    here, there = bench.pair()
+    point(bench, there, here)
+    assert bench.at(there, b"IC", b"\0\x12") == b"\0"
+    assert bench.at(there, b"D4", b"\x04") == b"\0"  # enabled: no change yet
+    bench.run(100)
+    assert samples(bench, here) == []
+    assert bench.at(there, b"D4", b"\x05") == b"\0"
+    bench.run(100)
+    assert [frame[-5:].hex() for frame in samples(bench, here)] == ["0100100010"]
+
+
+def test_without_an_enabled_line_there_is_no_sample(bench: XBeeAir) -> None:
+    assert bench.at(bench.settled(hardware="zigbee", CE="1"), b"IS") == b"\1"
+
+
 def test_the_supply_voltage_is_added_when_it_is_low(bench: XBeeAir) -> None:
     module = bench.settled(hardware="zigbee", CE="1", D0="3")
     assert bench.get(module, b"IS").hex() == "010001000001"
@@ -109,12 +143,12 @@ def test_active_scan_of_zigbee(bench: XBeeAir) -> None:
 
 
 @pytest.mark.parametrize(
-    ("silenced", "where"), [({"IU": "0"}, "here"), ({"AP": 0}, "here"), ({"MM": "1"}, "there")]
+    ("silenced", "where"), [({"IU": "0"}, "here"), ({"AP": 0}, "here"), ({"MM": "1"}, "here there")]
 )
 def test_who_has_no_samples(bench: XBeeAir, silenced: dict[str, Any], where: str) -> None:
-    here = bench.add(hardware="s1", my=1, **(silenced if where == "here" else {}))
+    here = bench.add(hardware="s1", my=1, **(silenced if "here" in where else {}))
     bench.add(
-        hardware="s1", my=2, DL="1", D0="3", IR="64", **(silenced if where == "there" else {})
+        hardware="s1", my=2, DL="1", D0="3", IR="64", **(silenced if "there" in where else {})
     )
     bench.run(1000)
     taken = bench.taken(here)

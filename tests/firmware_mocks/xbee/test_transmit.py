@@ -53,6 +53,44 @@ def test_a_unicast_that_is_not_received(bench: XBeeAir, difference: dict[str, An
     assert bench.get(one, b"EA") == b"\x00\x01"
 
 
+@pytest.mark.parametrize(("mode", "status"), [(0, NO_ACK), (1, SUCCESS), (2, NO_ACK), (3, SUCCESS)])
+def test_mac_modes_1_and_3_ask_for_no_acknowledgement(
+    bench: XBeeAir, mode: int, status: int
+) -> None:
+    assert bench.tx64(bench.settled(MM=f"{mode}"), 1, b"x") == status
+
+
+def test_mac_modes_with_and_without_digis_header_do_not_mix(bench: XBeeAir) -> None:
+    one, two = bench.add(MM="2"), bench.settled(MM="0")
+    bench.tx64(one, two.address, b"x")
+    assert bench.frames(two) == []
+    bench.at(two, b"MM", b"\x01")
+    bench.tx64(one, two.address, b"y")
+    assert [frame[-1:] for frame in bench.frames(two)] == [b"y"]
+
+
+def test_without_digis_header_a_lost_acknowledgement_makes_a_duplicate() -> None:
+    bench = XBeeAir(loss=0.3)
+    one, two = bench.pair(MM="2", baudRate=115200)
+    for number in range(50):
+        bench.tx64(one, two.address, b"%d" % number)
+    received = [frame[11:] for frame in bench.frames(two)]
+    assert len(received) > len(set(received))
+
+
+@pytest.mark.parametrize("kind", ["00", "10"])
+def test_pan_broadcast_crosses_pans_but_not_channels(bench: XBeeAir, kind: str) -> None:
+    one = bench.add()
+    two = bench.add(pan_id=0x1234, position=(1, 0, 0))
+    elsewhere = bench.settled(channel=13)
+    if kind == "00":
+        bench.ask(one, b"\x00\x01" + BROADCAST.to_bytes(8, "big") + b"\x04all")
+    else:
+        assert bench.tx(one, BROADCAST, b"all", options=0x02)[3] == SUCCESS
+    assert bench.frames(two) == [b"\x80" + address(one) + b"\x28\x06all"]
+    assert bench.frames(elsewhere) == []
+
+
 @pytest.mark.parametrize(
     ("kind", "parameters", "to16", "most"),
     [
@@ -165,6 +203,18 @@ def test_digimesh_has_no_frames_00_and_01_and_no_my(bench: XBeeAir) -> None:
     assert bench.at(one, b"MY") == b"\x02"
 
 
+def test_s1_has_no_frame_10(bench: XBeeAir) -> None:
+    one, two = bench.pair(hardware="s1")
+    assert bench.ask(one, b"\x10\x01" + address(two) + b"\xff\xfe\x00\x00x") == []
+    assert bench.frames(two) == []
+
+
+def test_a_mesh_packet_lost_again_and_again_has_no_network_acknowledgement() -> None:
+    bench = XBeeAir(loss=1.0)
+    one, two = bench.pair(hardware="digimesh", RR="1", MR="1")
+    assert bench.tx(one, two.address, b"x")[:4] == b"\xff\xfe\x03\x21"
+
+
 @pytest.mark.parametrize(
     ("kind", "difference"),
     [
@@ -190,6 +240,16 @@ def test_noise_over_the_threshold_is_a_cca_failure(bench: XBeeAir) -> None:
     assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
     bench.at(module, b"EC", b"\x00\x00")
     assert bench.get(module, b"EC") == b"\x00\x00"
+
+
+def test_xbee3_takes_a_new_threshold_with_the_next_restart(bench: XBeeAir) -> None:
+    module = bench.settled(noise_dbm=-60)
+    bench.at(module, b"CA", b"\x28")
+    assert bench.tx64(module, BROADCAST, b"x") == CCA
+    bench.at(module, b"WR")
+    module.reset(bench.now)
+    bench.settle()
+    assert bench.tx64(module, BROADCAST, b"x") == SUCCESS
 
 
 def test_the_loopback_cluster_comes_back(bench: XBeeAir) -> None:
@@ -224,6 +284,17 @@ def test_a_reset_forgets_what_was_being_sent(bench: XBeeAir) -> None:
     bench.run(500)
     assert bench.frames(one) == [b"\x8a\x00", b"\x89\x02\x01", b"\x89\x03\x00"]
     assert bench.get(one, b"EA") == b"\x00\x01"
+
+
+def test_db_begins_anew_with_a_restart_even_after_wr(bench: XBeeAir) -> None:
+    one, two = bench.pair()
+    bench.tx64(one, two.address, b"x")
+    bench.taken(two)
+    assert bench.get(two, b"DB") == b"\x28"
+    bench.at(two, b"WR")
+    two.reset(bench.now)
+    bench.settle()
+    assert bench.get(two, b"DB") == b"\x00"
 
 
 def transparent(bench: XBeeAir, **parameters: object) -> tuple:  # type: ignore[type-arg]
@@ -340,6 +411,23 @@ def test_ro_0_sends_each_byte_as_it_comes(bench: XBeeAir) -> None:
         bench.put(one, bytes((byte,)))
         bench.run(10)
     assert packets(bench, two) == [b"a", b"b", b"c"]
+
+
+def test_a_frame_half_read_when_the_radio_gets_busy_is_not_given_up(bench: XBeeAir) -> None:
+    talker = bench.add(hardware="900hp", BR="0", MT="0")
+    node = bench.settled(hardware="900hp", BR="0", replies={"ping": "x" * 200})
+    bench.ask(talker, b"\x10\x00" + BROADCAST.to_bytes(8, "big") + b"\xff\xfe\x00\x00ping", 1)
+    question = wrap(b"\x08\x01CE")
+    node.receive(question[:4], bench.now)
+    bench.run(10)
+    assert not node.radio.busy  # the ping is still on the air
+    bench.run(50)
+    assert node.radio.busy
+    talker.switch_off()  # so that the answer is repeated for seconds
+    bench.taken(node)
+    node.receive(question[4:], bench.now)
+    bench.run(10_000)
+    assert bench.frames(node) == [b"\x88\x01CE\x00\x00"]
 
 
 QUICK = cases(1, suppress_health_check=[HealthCheck.too_slow])

@@ -49,6 +49,49 @@ def test_undeliverable(bench: XBeeAir, network: tuple[Module, Module]) -> None:
     assert bench.tx(coordinator, router.address, b"x")[3] == 0x21
 
 
+def test_unicast_by_short_address_and_to_the_coordinator(
+    bench: XBeeAir, network: tuple[Module, Module]
+) -> None:
+    coordinator, router = network
+    short = router.addressing.source16
+    assert bench.tx(coordinator, ANY, b"x", to16=short)[3] == 0
+    assert bench.frames(router)[0][-1:] == b"x"
+    assert bench.tx(router, COORDINATOR, b"up", to16=0xFFFE)[:2] == b"\x00\x00"
+    assert bench.tx(router, ANY, b"up", to16=0)[3] == 0
+    assert len(bench.frames(coordinator)) == 2
+
+
+@pytest.mark.parametrize("to", [0xFFFC, 0xFFFD])
+def test_broadcast_with_the_same_address_in_64_and_16_bits(
+    bench: XBeeAir, network: tuple[Module, Module], to: int
+) -> None:
+    coordinator, router = network
+    short = to.to_bytes(2, "big")
+    assert bench.tx(coordinator, to, b"all", to16=to) == short + b"\0\0\0"
+    assert bench.tx(coordinator, to, bytes(93), to16=to)[3] == 0x74
+    source = b"\x90" + coordinator.address.to_bytes(8, "big") + b"\x00\x00\x02"
+    assert bench.frames(router) == [source + b"all"]
+
+
+def test_aps_encryption_needs_ee(bench: XBeeAir, network: tuple[Module, Module]) -> None:
+    coordinator, router = network
+    assert bench.tx(coordinator, router.address, b"x", options=0x20)[3] == 0x2E
+    assert bench.tx(coordinator, BROADCAST, b"x", options=0x20)[3] == 0x2D
+
+
+def test_a_new_network_id_leaves_and_joins_again(
+    bench: XBeeAir, network: tuple[Module, Module]
+) -> None:
+    _, router = network
+    bench.at(router, b"ID", b"\x01")
+    bench.run(200)
+    assert bench.frames(router) == []
+    assert bench.get(router, b"AI") == b"\x22"
+    bench.at(router, b"ID", b"\x00")
+    bench.run(200)
+    assert bench.frames(router) == [b"\x8a\x02"]
+
+
 def test_the_network_closes_after_the_time_in_nj(bench: XBeeAir) -> None:
     coordinator = bench.add(hardware="zigbee", CE="1", NJ="0")
     late = bench.settled(hardware="zigbee")
@@ -249,6 +292,14 @@ def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeAir) -> None:
     assert (
         tables_zdo(bench, one, own, 0x0032) == b"\x23\x77\x00\x01\x00\x01" + short + b"\x00" + short
     )
+
+
+def test_an_end_device_lists_its_parent_alone(bench: XBeeAir) -> None:
+    one = bench.add("c", hardware="zigbee", CE="1", AO="1")
+    bench.settled(hardware="zigbee", position=(1, 0, 0))
+    end = bench.settled(hardware="zigbee", SM="4", position=(2, 0, 0))
+    answer = tables_zdo(bench, one, end.address.to_bytes(8, "big"), 0x0031)
+    assert answer[3:6] == b"\x01\x00\x01"
 
 
 @pytest.mark.parametrize("alone", [False, True])
