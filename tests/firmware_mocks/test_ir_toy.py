@@ -28,6 +28,18 @@ def counts(data: bytes) -> list[int]:
     return [data[at] << 8 | data[at + 1] for at in range(0, len(data), 2)]
 
 
+def durations(data: bytes) -> list[float]:
+    """Return what a toy received, in microseconds."""
+    return [count * 64 / 3 for count in counts(data)]
+
+
+def play(bench: AirBench, toy: Any, values: str, ms: float = 2_000) -> bytes:
+    """Transmit durations, as LIRC does."""
+    bench.ask(toy, b"\x24\x25\x26\x03")
+    answers: bytes = bench.ask(toy, bytes.fromhex(values), ms)
+    return answers
+
+
 def dark(**more: Any) -> AirBench:
     """Toys come later; they answer within 1 ms."""
     return AirBench(ir_toy.create, now=1_000 * MS, answer_ms=1, **more)
@@ -142,6 +154,71 @@ def test_an_unending_light_keeps_nothing(bench: AirBench) -> None:
     bench.run(4_000)
     assert size_of(toy.remote) < size + 10_000
     assert toy.remote.answered == 0
+
+
+def test_toys_that_look_away_receive_nothing(bench: AirBench) -> None:
+    sender = sampling(bench, cone=0.5)
+    listener = sampling(bench, position=(-1, 0, 0))
+    play(bench, sender, "0040 FFFF")
+    assert bench.taken(listener) == b""
+    sender.set("facing", "-1,0,0")
+    play(bench, sender, "0040 FFFF")
+    assert bench.taken(listener)
+
+
+def test_light_that_runs_dry_is_dark(bench: AirBench) -> None:
+    toy, other = sampling(bench), sampling(bench)
+    play(bench, toy, "0040 0040 0040", 50)
+    bench.ask(toy, bytes.fromhex("0040 FFFF"), 2_000)
+    found = durations(bench.taken(other))
+    assert found[:3] == pytest.approx([1365] * 3, abs=30)
+    assert found[3] > 20_000  # dark while it had nothing
+    assert found[4] == pytest.approx(1365, abs=30)
+
+
+def test_commands_wait_for_the_last_mark(bench: AirBench) -> None:
+    toy = sampling(bench)
+    bench.ask(toy, b"\x25\x26\x03")
+    assert bench.ask(toy, bytes.fromhex("0400 FFFF"), 3) == b"\x3e"
+    assert bench.ask(toy, b"\x33", 5) == b""
+    bench.run(50)
+    assert bench.taken(toy) == b"Ct\x00\x04"
+
+
+def test_rc5_keys_in_the_default_mode(bench: AirBench) -> None:
+    toy = bench.add(play="rc5:5:12; rc5:30:117; nec:4:8", every_ms=500)
+    bench.run(1_900)
+    assert bench.taken(toy) == bytes((5, 12, 0, 0, 0, 0, 30, 117, 0, 0, 0, 0))
+
+
+def test_play_begins_some_time_after_a_client_has_begun_to_receive(bench: AirBench) -> None:
+    """Also for one that begins again; without start_ms with the toy."""
+    toy = bench.add(play="nec:4:8", every_ms=300, start_ms=5000)
+    bench.run(20_000)
+    bench.taken(toy)
+    for _ in range(2):
+        bench.put(toy, b"\x00")
+        assert bench.ask(toy, b"s") == b"S01"
+        bench.run(5_200)
+        assert bench.taken(toy) == b""
+        bench.run(300)
+        assert durations(bench.taken(toy))[0] == pytest.approx(9000, abs=50)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nex:1:2", "is unknown; one of"),
+        ("nec:1", "is not NAME:ADDRESS:COMMAND"),
+        ("nec:1:2:3", "is not NAME:ADDRESS:COMMAND"),
+        ("nec:one:2", "is not NAME:ADDRESS:COMMAND"),
+        ("nec:2:-1", "more than 8 bits"),
+        ("raw:1,x,1", "is not a list of microseconds"),
+    ],
+)
+def test_a_wrong_code_is_explained(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        keys_of([text])
 
 
 def test_several_codes() -> None:

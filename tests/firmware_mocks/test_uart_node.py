@@ -176,6 +176,19 @@ def test_a_reboot_in_the_middle_of_an_answer() -> None:
     assert bench.node.boots == 1
 
 
+def test_power_brings_a_banner() -> None:
+    bench = rebooting()
+    assert bench.out == b""  # it ran before the client connected
+    bench.node.switch_off()
+    bench.run_to(S)
+    bench.send(frames("cobs-crc16", b"nobody is in"))
+    assert bench.out == b""
+    bench.node.reset(bench.now)
+    bench.run_to(bench.now + 20 * MS)
+    bench.send(frames("cobs-crc16", b"hello"))
+    assert bench.out == BANNER + b"\0" + frames("cobs-crc16", b"hello")
+
+
 @pytest.mark.parametrize("spec", ["cobs-crc16", "slip-crc16", "hdlc", "length"])
 def test_reboots_by_itself_cost_the_frame_under_way_and_no_other(spec: str) -> None:
     bench = rebooting(mode="flood", framing=spec, rate=50, reboot_every_ms=500)
@@ -221,6 +234,35 @@ def test_without_frames_it_echoes_bytes_and_noise_at_another_rate() -> None:
     bench.node.host_baud = 9600
     bench.send(b"hello")
     assert len(bench.out) > 2 and b"hello" not in bench.out
+
+
+def test_it_answers_noise_with_noise_where_it_has_frames() -> None:
+    bench = OneNode()
+    bench.node.host_baud = 9600
+    bench.send(frames("cobs-crc16", b"hello"))
+    assert bench.out and b"hello" not in bench.out
+
+
+def test_a_word_starts_a_flood() -> None:
+    bench = OneNode(flood_on="go", rate=50, count=3)
+    bench.send(frames("cobs-crc16", b"go"))
+    bench.run_to(S)
+    assert [int(text[:6]) for text in packets("cobs-crc16", bench.out)] == [1, 2, 3]
+
+
+def test_a_flood_whose_packets_cannot_be_framed_ends() -> None:
+    bench = OneNode(mode="flood", framing={"framing": "lines", "terminator": "a"})
+    bench.run_to(S)
+    assert (bench.out, bench.node.sent, bench.node.next_deadline()) == (b"", 0, None)
+
+
+def test_noise_fills_the_line_and_can_be_repeated() -> None:
+    first, second, other = (OneNode(seed=seed, mode="noise", baudRate=9600) for seed in (1, 1, 2))
+    for bench in (first, second, other):
+        bench.run_to(S)
+    assert 950 <= len(first.out) <= 970
+    assert first.out == second.out != other.out
+    assert len(set(first.out)) > 200
 
 
 def test_a_stalled_flood_goes_on_where_it_stopped() -> None:
