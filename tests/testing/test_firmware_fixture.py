@@ -165,6 +165,7 @@ def captured(folder: Path, name: str, elf: str, *options: str) -> Path:
 def results(folder: Path) -> str:
     """Run the tests in this folder; return the last line of pytest."""
     done = run_program(sys.executable, "-m", "pytest", "-q", cwd=folder)
+    print(done.stdout)  # why, where it is not what a test wants
     return re.sub(r" in [\d.:]+s.*", "", done.stdout.strip().splitlines()[-1])
 
 
