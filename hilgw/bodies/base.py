@@ -30,9 +30,15 @@ if TYPE_CHECKING:
 class BodySession(LinkSession, Protocol):
     """Session with a robot. `devices` are those it has registered.
 
+    missing: settings of motors that the robot lacks (`hilgw.control.missing`); the session ignores
+    them in a command that sets more.
+
     The session never stops motors by itself: after Disconnected or ProtocolFailure the control loop
     calls `stop`, which still writes while the connection is open.
     """
+
+    @property
+    def missing(self) -> Collection[str]: ...
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
         """Execute a command to a motor.
@@ -122,6 +128,7 @@ class EarlierSession:
 
     def __init__(self, session: Any) -> None:
         self._session = session
+        self.missing: Collection[str] = getattr(session, "missing", ())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)

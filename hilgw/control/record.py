@@ -47,12 +47,14 @@ class MotorRecord:
 
     sets: the commands that hold, by what they set, and those that wait. is_held: it was stopped
     alone, and has got no command since. prepared: the mode for which its stop is ready; none since
-    the last stop.
+    the last stop. lacking: what the controller has set of it that the robot lacks; a stop changes
+    nothing of that.
     """
 
     sets: dict[str, Set] = field(default_factory=dict)
     is_held: bool = False
     prepared: tuple[MotorMode | None, ...] = ()
+    lacking: dict[str, float] = field(default_factory=dict)
 
     def take(self, kind: str) -> Set | None:
         """Return the command of this kind that waits: it is written now, or void."""
@@ -146,13 +148,19 @@ class MotorRecords:
         return [each.command for each in voided if each.waits]
 
     def clear(self) -> list[Command]:
-        """Forget the body, which is gone or left for another one: it rests when it is back.
+        """Forget the commands to a body that is gone or left for another one: it rests then.
 
         Return what waited.
         """
         waiting = [each.command for each in self._sets() if each.waits]
-        self.motors.clear()
+        for record in self.motors.values():
+            record.sets, record.is_held, record.prepared = {}, False, ()
         return waiting
+
+    def forget_lacking(self) -> None:
+        """Forget the settings that the robot lacks: it is gone, or its controller is."""
+        for record in self.motors.values():
+            record.lacking.clear()
 
 
 def kind_of(command: Command) -> str:

@@ -267,16 +267,3 @@ def test_an_overcurrent_is_not_remembered_across_a_lost_connection() -> None:
     line.mock.set("overcurrent", "none")
     line.open(1_500)
     assert line.session.faults() == []
-
-
-def test_an_available_torque_of_0_is_not_remembered_across_a_lost_connection() -> None:
-    line = CREATE2.up()
-    line.command(LEFT, "available_torque", 0.0)
-    line.command(LEFT, "velocity", 2.0)
-    line.run(200)
-    assert line.mock.drive == (0, 0)
-    line.session.close()
-    line.open()
-    line.command(LEFT, "velocity", 2.0)
-    line.run(200)
-    assert line.mock.drive != (0, 0)

@@ -8,6 +8,7 @@ import pytest
 from hilgw.bodies.wc2ec import BODY, Wc2ecBodySettings
 from hilgw.bodies.wc2ec.session import Wc2ecBodySession
 from hilgw.control.events import (
+    Accepted,
     BrakeDamping,
     Connected,
     DeviceFault,
@@ -232,14 +233,11 @@ def test_an_original_peer_is_never_sent_what_it_hangs_at() -> None:
 
 def test_what_an_original_peer_lacks_is_left_out_of_a_command() -> None:
     session = robot(original_peer=True)
-    (notice,) = commanded(session, MotorCommand(1, "acceleration", 1.0), 0)
-    assert isinstance(notice, Notice) and "acceleration" in notice.text
-    written, *notices = commanded(session, MotorSettings(1, INF, 1.0, -1.0, 1.0), 0)
-    assert sent([written]) == [SetValue(53, 1, 1.0)]
-    assert ["available torque" in each.text for each in notices if isinstance(each, Notice)]
-    without_torque = commanded(session, MotorSettings(1, INF, 1.0, -1.0, 0.0), 0)
-    assert sent(without_torque) == [SetValue(53, 1, 0.0)]
-    assert session.counts["dropped_available"] == 2 and session.counts["dropped_acceleration"] == 2
+    for lacked in ("acceleration", "available_torque"):
+        outcome = session.command(MotorCommand(1, lacked, 1.0), 0)
+        assert outcome == (Accepted.DROPPED, [])
+    written = commanded(session, MotorSettings(1, INF, 1.0, -1.0, 1.0), 0)
+    assert sent(written) == [SetValue(53, 1, 1.0)]
 
 
 def test_the_default_is_sent_once_in_one_write_and_counted() -> None:
@@ -491,8 +489,7 @@ def test_a_robot_that_means_its_gap_is_spoken_to_in_the_end() -> None:
 def test_what_wc2ec_cannot_set_is_refused() -> None:
     for session in (robot(), robot(extensions=True), robot(original_peer=True)):
         assert reasons(commanded(session, MotorCommand(1, "torque", 1.0), 0)) == ["not_settable"]
-        (notice,) = commanded(session, MotorPid(1, 1.0, 0.0, 0.0), 0)
-        assert isinstance(notice, Notice) and "gains" in notice.text
+        assert session.command(MotorPid(1, 1.0, 0.0, 0.0), 0) == (Accepted.DROPPED, [])
         for setting in (LedValue(0, 1), BrakeDamping(0, 1.0), FeedbackSwitch(1, 32.0)):
             assert reasons(session.tune(setting, 0)) == ["not_settable"]
         assert session.counts["commands"] == 0

@@ -8,10 +8,10 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from enum import Enum
 from typing import ClassVar
 
-from hilgw.bodies._common.missing import MissingSettings, without_default_velocity
 from hilgw.bodies._common.settings import RobotSettings
 from hilgw.control.events import (
     Accepted,
@@ -22,6 +22,7 @@ from hilgw.control.events import (
     LedValue,
     MotorCommand,
     MotorField,
+    MotorSettings,
     Outcome,
     PacketOut,
     RefusedRequest,
@@ -29,6 +30,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.missing import is_all_missing
 from hilgw.control.odometer import Odometer
 from hilgw.control.safety import MotorMode
 from hilgw.devices.kinds import (
@@ -52,12 +54,13 @@ class MotorSession(ABC):
     # The answer to a request while the robot takes none.
     down: ClassVar[str] = "not sent: body down"
     no_device: ClassVar[str] = "the robot has no device"
+    missing: Collection[str] = ()
     _commanded: ClassVar[set[int]] = set()  # sessions of other distributions clear it
 
-    def __init__(self, devices: Devices, missing: Iterable[str]) -> None:
+    def __init__(self, devices: Devices, missing: Collection[str]) -> None:
         self.devices = devices
         self.counts: Counter[str] = Counter()
-        self._missing = MissingSettings(missing, self.counts)
+        self.missing = missing
 
     # --- the robot ----------------------------------------------------------------------------
 
@@ -109,21 +112,15 @@ class MotorSession(ABC):
             device = unfit(device, "is not a motor")
         if isinstance(device, Refusal):
             return counted(self.counts, device), []
-        notices: list[Event] = []
-        left = self._missing.reduce(device, command, notices)
-        if left is None:
-            stop = self.stop_motor(index, now) if self._missing.stops(command) else None
-            if stop is not None:
-                return Accepted.SENT, [*stop.events, *notices]
-            return Accepted.DROPPED, notices
-        events = self._move(device, left, now)
+        if is_all_missing(command, self.missing):
+            return Accepted.DROPPED, []
+        events = self._move(device, command, now)
         if isinstance(events, Refusal):
-            return counted(self.counts, events), notices
+            return counted(self.counts, events), []
         self.counts["commands"] += 1
-        return Accepted.SENT, events + notices
+        return Accepted.SENT, events
 
     def stop(self, reason: StopReason, now: int) -> StopPlan:
-        self._missing.stopped(reason)
         if not self._can_stop:
             return StopPlan([])
         self.counts["stops"] += 1
@@ -208,6 +205,21 @@ def refused(counts: Counter[str], index: int | None, reason: str, text: str) -> 
     return RefusedRequest(index, reason, text)
 
 
+def _without_default_velocity(command: Command) -> Command:
+    """Position +infinity alone selects velocity control.
+
+    The velocity is then 0, not the motor's default, which is its largest: a robot on the floor must
+    not run away for one call.
+    """
+    if (
+        isinstance(command, MotorSettings)
+        and command.position == math.inf
+        and not command.velocity_set
+    ):
+        return replace(command, velocity=0.0)
+    return command
+
+
 class Phase(Enum):
     """Phases of a session with its robot. Not every robot has all of them."""
 
@@ -220,8 +232,6 @@ class Phase(Enum):
 
 class RobotSession(MotorSession):
     """The session of a robot on a serial line, whose devices the configuration declares."""
-
-    missing: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, settings: RobotSettings, devices: Iterable[Device]) -> None:
         super().__init__(Devices(), self.missing)
@@ -276,14 +286,13 @@ class RobotSession(MotorSession):
         """Forget the connection: what the robot does now is in its own hands."""
         was_up = self._is_up
         self._phase = Phase.CLOSED
-        self._missing.forget()
         self._end()
         return [Disconnected("connection closed")] if was_up else []
 
     # --- motors -------------------------------------------------------------------------------
 
     def command(self, command: Command, now: int) -> tuple[Outcome, list[Event]]:
-        return super().command(without_default_velocity(command), now)
+        return super().command(_without_default_velocity(command), now)
 
     def can_stop(self, index: int, mode: MotorMode | None) -> bool:
         return index in self._motor_indices  # asked before each command

@@ -3,9 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
 
-from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import RobotSession
 from hilgw.bodies._common.settings import RobotSettings
 from hilgw.control.events import (
@@ -18,6 +16,7 @@ from hilgw.control.events import (
     StopPlan,
 )
 from hilgw.control.limits import Slew
+from hilgw.control.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.devices.kinds import POSITION_SENSOR, ROTATIONAL_MOTOR, Device, Refusal
 from hilgw.devices.properties import DeviceFields, PositionSensorFields, RotationalMotorFields
 from hilgw.reasons import RequestRefused
@@ -76,7 +75,7 @@ class WheeledSession(RobotSession):
     cut_from: the velocity from which on it is reported that the robot cuts it.
     """
 
-    missing: ClassVar[tuple[str, ...]] = (ACCELERATION, AVAILABLE, GAINS)
+    missing = (ACCELERATION, AVAILABLE, GAINS)
 
     def __init__(
         self,

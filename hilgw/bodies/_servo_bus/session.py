@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any, ClassVar
 
-from hilgw.bodies._common.missing import GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies._servo_bus.bus import Bus, ServoAnswer, ServoKind, StatusReader, Transaction
 from hilgw.bodies._servo_bus.goals import CYCLE_NS, Faults, Goals, ReadBack
@@ -31,6 +30,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.missing import GAINS
 from hilgw.control.safety import MotorMode
 from hilgw.devices.kinds import MOTOR, Device, Refusal
 from hilgw.reasons import RequestRefused
@@ -50,7 +50,7 @@ HANDSHAKE_BYTES, HANDSHAKE_ANSWERS = 500, 10  # of one servo, with a margin
 class ServoBusSession(RobotSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
 
-    missing: ClassVar[tuple[str, ...]] = (GAINS,)
+    missing = (GAINS,)
     Kind: ClassVar[Any]
     Servo: ClassVar[Any]
     Handshake: ClassVar[Any]

@@ -5,9 +5,7 @@ traffic of a robot that is up. A robot that answers nothing is gone.
 """
 
 from collections.abc import Collection
-from typing import ClassVar
 
-from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import Phase, RobotSession
 from hilgw.bodies.text.lines import SHOWN, number_of, shown, splitter, to_bytes
 from hilgw.bodies.text.settings import WORK, TextBodySettings, devices_of
@@ -23,6 +21,7 @@ from hilgw.control.events import (
     StopReason,
     Write,
 )
+from hilgw.control.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.devices.kinds import Device, Refusal
 from hilgw.errors import MismatchError
 from hilgw.protocols.dialogue import AskLine, LineDialogue, LineScript
@@ -36,7 +35,7 @@ LATE = "answers come later than timeout_s, and are dropped: raise it"
 class TextBodySession(RobotSession):
     """The pure session; see `hilgw.bodies.base.BodySession`."""
 
-    missing: ClassVar[tuple[str, ...]] = (ACCELERATION, AVAILABLE, GAINS)
+    missing = (ACCELERATION, AVAILABLE, GAINS)
 
     def __init__(self, settings: TextBodySettings) -> None:
         super().__init__(settings, devices_of(settings))

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hilgw.bodies._common.missing import DEFAULT_AVAILABLE
 from hilgw.control.events import Command, MotorCommand, MotorPid, MotorSettings
 from hilgw.control.limits import Slew, check_settings
+from hilgw.control.missing import DEFAULT_AVAILABLE
 from hilgw.control.safety import MotorMode, default_command, mode_of
 from hilgw.devices.kinds import KINDS, LINEAR_MOTOR, Device, Refusal
 from hilgw.protocols.wc2ec import Sent, SetMotor, SetValue, Wc2ecRefused

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
-from hilgw.bodies._common.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.bodies._common.session import MotorSession, refused
 from hilgw.bodies.wc2ec.motors import Motors
 from hilgw.bodies.wc2ec.settings import LOAD_FIX, Wc2ecBodySettings, line_load
@@ -32,6 +31,7 @@ from hilgw.control.events import (
     Write,
 )
 from hilgw.control.limits import check_settings
+from hilgw.control.missing import ACCELERATION, AVAILABLE, GAINS
 from hilgw.control.safety import SAG_M, MotorMode
 from hilgw.devices.kinds import (
     DISTANCE_SENSOR,
@@ -98,7 +98,6 @@ class Wc2ecBodySession(MotorSession):
     def close(self) -> list[Event]:
         was_there = self._link.alive
         self._link.close()
-        self._missing.forget()
         return [Disconnected("connection closed")] if was_there else []
 
     def receive(self, data: bytes, now: int) -> list[Event]:

@@ -361,6 +361,7 @@ class ControlLoop(PeerListener):
         self.steps.reset(now)
         self._radios.restore()
         for end in self._bodies:
+            end.safety.records.forget_lacking()
             if end.is_up:
                 self._requests.restore(end, now)
         self._requests.forget()

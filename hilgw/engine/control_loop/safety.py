@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from hilgw.control.events import BrakeDamping, Command, Event, LedValue, MotorSettings, StopReason
 from hilgw.control.limits import check_command, check_value
 from hilgw.control.record import MotorRecords
-from hilgw.control.safety import MotorMode
+from hilgw.control.safety import MotorMode, Standstill
 from hilgw.devices.kinds import MOTOR, Refusal
-from hilgw.engine.control_loop.bodies.positions import Positions, Standstill
+from hilgw.engine.control_loop.bodies.positions import Positions
 from hilgw.engine.control_loop.stops import Stops
 from hilgw.engine.control_loop.watchdog import EmergencyStop
 from hilgw.engine.observer import State

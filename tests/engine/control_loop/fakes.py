@@ -310,6 +310,7 @@ class ScriptedBody(ScriptedSession):
 
     recorded = {"switch": 2, "send": 1, "stop_again": 1}
     stops_force = True
+    missing: tuple[str, ...] = ()
     lacks: tuple[type, ...] = ()  # the commands of which the robot has nothing
     hardware_faults: list[str] = []
 

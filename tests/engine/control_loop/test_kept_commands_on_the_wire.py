@@ -219,6 +219,19 @@ def test_a_refused_velocity_or_settings_over_wc2ec_stop_the_motor(
     assert bench.robot.moves
 
 
+@pytest.mark.parametrize("kind", sorted({*ROBOTS} - {"dynamixel", "feetech"}))
+def test_settings_without_torque_stop_the_motor_of_a_robot_that_lacks_it(kind: str) -> None:
+    bench = Wc2ecPilot(kind)
+    bench.send_settings(INF, 2.0, -1.0, 0.0)
+    assert not bench.robot.moves
+    bench.send_velocity(2.0)
+    assert not bench.robot.moves
+    counts = bench.robot.loop.body.session.counts
+    assert counts["dropped_available"] == 1 and not bench.robot.loop.loop.report()["refused"]
+    bench.send_settings(*KEPT)
+    assert bench.robot.moves and counts["dropped_available"] == 2
+
+
 @pytest.mark.parametrize("kind", ROBOTS)
 def test_what_is_not_for_a_motor_stops_none(kind: str) -> None:
     bench = Wc2ecPilot(kind)

@@ -280,18 +280,45 @@ def test_a_stop_of_one_motor_that_the_port_does_not_take_is_not_reported() -> No
     assert driving.report["motors"][driving.left.name]["velocity"] != 0.0
 
 
-def test_an_available_torque_of_0_outlasts_a_stop_but_no_controller(driving: Driving) -> None:
+@pytest.mark.parametrize(
+    "reason", [StopReason.DISARMED, StopReason.ESTOP, StopReason.LEASE_OVER, StopReason.HARDWARE]
+)
+def test_an_available_torque_of_0_outlasts_a_stop_but_no_controller(
+    driving: Driving, reason: StopReason
+) -> None:
     index, loop = driving.left.index, driving.robot.loop
     driving.send(MotorCommand(index, "available_torque", 0.0))
-    driving.robot.disarm()
+    loop.loop.disarm(loop.scheduler.now(), reason)
+    driving.robot.run(100)
     loop.loop.arm()
     driving.send(MotorCommand(index, "velocity", 2.0))
     assert driving.speeds[0] == 0
+    driving.send(MotorCommand(index, "available_torque", 0.0))
+    assert loop.body.session.counts["dropped_available"] == 1  # as it was
     loop.controller_leaves()
     loop.loop.arm()
     loop.controller_comes()
     driving.send(MotorCommand(index, "velocity", 2.0))
     assert driving.speeds[0] != 0
+
+
+def test_a_robot_that_is_back_has_the_torque_that_it_has(driving: Driving) -> None:
+    index, loop = driving.left.index, driving.robot.loop
+    driving.send(MotorCommand(index, "available_torque", 0.0))
+    loop.robot_leaves()
+    driving.robot.start()
+    loop.loop.arm()
+    driving.send(MotorCommand(index, "velocity", 2.0))
+    assert driving.speeds[0] != 0
+
+
+def test_a_motor_without_torque_gets_no_command_again_from_a_stepped_controller() -> None:
+    driving = Driving("create2", step_ms=32)
+    index = driving.left.index
+    driving.send(MotorSettings(index, math.inf, 2.0, -1.0, 0.0))
+    driving.send(MotorCommand(driving.right.index, "velocity", 2.0))
+    driving.robot.steps(31)
+    assert driving.speeds[0] == 0 and driving.speeds[1] != 0
 
 
 INF = math.inf

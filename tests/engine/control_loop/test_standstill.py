@@ -15,6 +15,7 @@ from hilgw.bodies.epuck import EPuckSettings
 from hilgw.bodies.feetech import FeetechSettings
 from hilgw.bodies.feetech.settings import ServoSettings as FeetechServo
 from hilgw.control.events import MotorCommand, MotorField, SensorSwitch, SensorValue, StopReason
+from hilgw.control.safety import Standstill
 from hilgw.devices.kinds import (
     LINEAR_MOTOR,
     POSITION_SENSOR,
@@ -25,7 +26,6 @@ from hilgw.devices.kinds import (
 )
 from hilgw.devices.properties import PositionSensorFields, RotationalMotorFields
 from hilgw.engine.arming.leases import Lease
-from hilgw.engine.control_loop.bodies.positions import Standstill
 from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.errors import SafetyError
 from tests.bodies.bench import shipped

@@ -17,6 +17,7 @@ from hilgw.control.events import (
     MotorCommand,
     MotorField,
     MotorHeld,
+    Notice,
     Outcome,
     RefusedRequest,
     Registered,
@@ -24,6 +25,7 @@ from hilgw.control.events import (
     StopSent,
     Write,
 )
+from hilgw.control.missing import AVAILABLE, default_of, in_words, settings_in
 from hilgw.control.record import kind_of
 from hilgw.control.safety import MotorMode, mode_of, stands_still
 from hilgw.devices.kinds import Device, Refusal
@@ -122,6 +124,7 @@ class BodyEnd(PeerListener):
         self.safety.emergency_stop.detach()
         self.safety.stops.lost()
         self.drop_waiting()
+        self._records.forget_lacking()
         self._owner.body_detached(self, now)
 
     def faulted(self, now: int) -> None:
@@ -144,7 +147,7 @@ class BodyEnd(PeerListener):
             waits = may_wait and (is_behind or link.is_busy(now))
             if refusal is None and not waits:
                 self.safety.state.was_commanded = True
-                outcome, events = link.session.command(command, now)
+                outcome, events = self._execute(command, mode, now)
         except Exception as error:  # noqa: BLE001 - PeerLink.ask costs 0.7 us of 13.3 us per command
             link.fault(error)
             return self._settle(command, Accepted.DROPPED)
@@ -153,6 +156,44 @@ class BodyEnd(PeerListener):
         if waits:
             return self._defer(command, now)  # not before an older one
         return self._handle(command, mode, outcome, events, now)
+
+    def _execute(
+        self, command: Command, mode: MotorMode | None, now: int
+    ) -> tuple[Outcome, list[Event]]:
+        """Execute a command, but for the settings that the robot lacks: changes are reported.
+
+        An available force or torque of 0, which it cannot be given, stops the motor until there is
+        more.
+        """
+        session, index = self.link.session, command.index
+        settings = settings_in(command)
+        lacked = {name: settings[name] for name in settings if name in self.own.missing}
+        available = lacked.get(AVAILABLE, self._records.motors[index].lacking.get(AVAILABLE))
+        if available == 0 and (mode is not None or AVAILABLE in lacked):
+            outcome, events = session.command(  # refused, or dropped
+                MotorCommand(index, MotorField.AVAILABLE_TORQUE, 0.0), now
+            )
+            plan = None if isinstance(outcome, Refusal) else session.stop_motor(index, now)
+            if plan is not None:
+                outcome, events = Accepted.SENT, plan.events
+        else:
+            outcome, events = session.command(command, now)
+        if lacked and not isinstance(outcome, Refusal):
+            events = events + self._leave_out(index, lacked)
+        return outcome, events
+
+    def _leave_out(self, index: int, lacked: Mapping[str, float]) -> list[Event]:
+        """Note the settings that were left out of a command; count and name those that changed."""
+        device = self.link.session.devices.by_index(index)
+        known = self._records.motors[index].lacking
+        notices: list[Event] = []
+        for name, value in lacked.items():
+            if device is not None and known.get(name, default_of(device, name)) != value:
+                counts, key = self.own.counts, f"dropped_{name}"
+                counts[key] = counts.get(key, 0) + 1
+                notices.append(Notice(in_words(device, name)))
+            known[name] = value
+        return notices
 
     def _handle(
         self,
@@ -340,7 +381,7 @@ class BodyEnd(PeerListener):
     def _again(self, command: Command, now: int) -> list[Event]:
         if self.safety.check(command, mode_of(command), now) is not None:
             return []
-        _, events = self.link.session.command(command, now)
+        _, events = self._execute(command, mode_of(command), now)
         return [event for event in events if type(event) is Write]
 
     # --- a body that the controller does not have ---------------------------------------------
