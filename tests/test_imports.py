@@ -86,13 +86,11 @@ BRING_COMMANDS = {"bridge", "federation", "record", "web", "worlds"}
 
 
 def test_the_command_line_imports_no_room_that_brings_commands() -> None:
-    """But for three of its own commands, which show what such a room has."""
-    assert {
-        (path.stem, room)
-        for path in MODULES
-        if path.is_relative_to(ROOT / "hilgw" / "cli")
-        for room in rooms_of(path) & BRING_COMMANDS
-    } == {("loading", "federation"), ("scan_network", "federation"), ("watch", "record")}
+    own = [path for path in MODULES if path.is_relative_to(ROOT / "hilgw" / "cli")]
+    assert own
+    assert [
+        f"{place(path)} imports {room}" for path in own for room in rooms_of(path) & BRING_COMMANDS
+    ] == []
 
 
 def test_pure_code_does_no_io() -> None:

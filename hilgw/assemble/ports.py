@@ -32,7 +32,7 @@ from hilgw.events.words import frame_line
 from hilgw.medium.packet import Packet
 from hilgw.medium.pose import IDENTITY
 from hilgw.plugins import ADAPTERS, load, load_mock, new_air
-from hilgw.record.events import TIMES
+from hilgw.protocols.pcapng.events import TIMES
 from hilgw.record.script import CONNECTED
 from hilgw.settings import MockSpec
 from hilgw.transports.base import DeviceSide, LineSettings, Transport, describe_modem_lines

@@ -97,7 +97,7 @@ GROUPS = {
         ),
         "ports": ("hilgw.cli.commands.hardware.ports", "list the serial ports of this machine"),
         "scan": (
-            "hilgw.cli.commands.hardware.scan",
+            "hilgw.federation.command",
             "find known modules on serial ports, and the network of an XBee",
         ),
         "adapters": (

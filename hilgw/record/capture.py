@@ -8,7 +8,7 @@ from typing import Any
 
 from hilgw.control.events import StopReason
 from hilgw.framing import create, parse
-from hilgw.record.events import Writer
+from hilgw.protocols.pcapng.events import Writer
 from hilgw.record.script import Script, StepKind
 from hilgw.record.story import Story
 from hilgw.units import NS_PER_MS, NS_PER_S

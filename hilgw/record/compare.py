@@ -11,7 +11,7 @@ from typing import Any
 
 from hilgw.errors import HilgwError
 from hilgw.events.kinds import kind_of
-from hilgw.record.events import TIMES
+from hilgw.protocols.pcapng.events import TIMES
 from hilgw.record.recording import Recording
 from hilgw.records import record
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hilgw.events.fields import LAST_NS
-from hilgw.record.events import CLOCK, HEAD, BlockDecoder
-from hilgw.record.pcapng import Reader, RecordingError, resync
+from hilgw.protocols.pcapng.blocks import Reader, RecordingError, resync
+from hilgw.protocols.pcapng.events import CLOCK, HEAD, BlockDecoder
 
 SEARCHED = 256 * 1024
 """Bytes to search for the start of a block."""

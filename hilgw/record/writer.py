@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from hilgw.events.kinds import CELLS, KINDS, NAMES, Status
-from hilgw.record.events import CLOCK, Writer
+from hilgw.protocols.pcapng.events import CLOCK, Writer
 from hilgw.records import record
 from hilgw.units import NS_PER_S
 

@@ -13,11 +13,11 @@ import pytest
 
 from hilgw.cli.main import main
 from hilgw.cli.output import files
+from hilgw.protocols.pcapng.blocks import Interface, RecordingError, encode, encode_packet
+from hilgw.protocols.pcapng.events import EVENTS, FIRST_LINE, Writer
 from hilgw.record import convert
 from hilgw.record.compare import compare
 from hilgw.record.convert import to_csv
-from hilgw.record.events import EVENTS, FIRST_LINE, Writer
-from hilgw.record.pcapng import Interface, RecordingError, encode, encode_packet
 from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from hilgw.record.story import Story

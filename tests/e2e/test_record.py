@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hilgw.record.events import Writer
-from hilgw.record.pcapng import RecordingError, encode
+from hilgw.protocols.pcapng.blocks import RecordingError, encode
+from hilgw.protocols.pcapng.events import Writer
 from hilgw.record.recording import Recording
 from hilgw.testing.sim import DEADLINE_S, wait_until
 from tests.e2e.running import COMMAND, ROOT, Gateway, in_process, report_in, run, run_program, start

@@ -19,8 +19,8 @@ from hilgw.assemble.ports import decoders_of, with_frames
 from hilgw.cli.main import main
 from hilgw.errors import HilgwError
 from hilgw.events.kinds import KINDS
-from hilgw.record.events import MEDIUM, RTAC_SERIAL, Writer
-from hilgw.record.pcapng import Block, CapturedPacket, Interface, Reader, encode
+from hilgw.protocols.pcapng.blocks import Block, CapturedPacket, Interface, Reader, encode
+from hilgw.protocols.pcapng.events import MEDIUM, RTAC_SERIAL, Writer
 from hilgw.record.recording import Recording
 from hilgw.web.pages import overview
 from hilgw.web.pages.drawing import drawing_of

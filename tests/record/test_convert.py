@@ -15,10 +15,10 @@ from hilgw.cli.main import main
 from hilgw.errors import HilgwError, UsageError
 from hilgw.events.wire import link
 from hilgw.protocols.gateway.messages import keys_of
+from hilgw.protocols.pcapng.blocks import encode_packet
+from hilgw.protocols.pcapng.events import EVENTS
 from hilgw.record import convert, plot as plots
 from hilgw.record.compare import Difference, compare
-from hilgw.record.events import EVENTS
-from hilgw.record.pcapng import encode_packet
 from hilgw.record.plot import MOST_CURVES, MOST_POINTS, Curve, plot, rows_of
 from hilgw.record.recording import Recording
 from tests.cases import part_of

@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hilgw.record import recording
-from hilgw.record.events import Writer
-from hilgw.record.pcapng import (
+from hilgw.protocols.pcapng.blocks import (
     INBOUND,
     LONGEST,
     OUTBOUND,
@@ -26,6 +24,8 @@ from hilgw.record.pcapng import (
     encode,
     resync,
 )
+from hilgw.protocols.pcapng.events import Writer
+from hilgw.record import recording
 from hilgw.record.recording import Recording
 from hilgw.record.replay import PATIENCE_NS, Replay
 from hilgw.record.script import Script, ScriptStep, StepKind, scripts_of

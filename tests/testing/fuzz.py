@@ -19,13 +19,13 @@ from hilgw.errors import ConfigError, UsageError
 from hilgw.federation import wire
 from hilgw.protocols.gateway.messages import VersionError
 from hilgw.protocols.gateway.requests import decode_request
+from hilgw.protocols.pcapng.blocks import Reader, RecordingError, resync
+from hilgw.protocols.pcapng.events import BlockDecoder, Writer
 from hilgw.protocols.rfc2217 import Purge, Server as Rfc2217Server, Setting
 from hilgw.protocols.webots.handshake import decode_hello
 from hilgw.protocols.webots.requests import encode_request
 from hilgw.protocols.webots.robot_messages import RobotConfiguration
 from hilgw.protocols.webots.wire import ProtocolError
-from hilgw.record.events import BlockDecoder, Writer
-from hilgw.record.pcapng import Reader, RecordingError, resync
 from hilgw.security.access import Access, TokenCheck
 from hilgw.testing.sim import Clock
 from hilgw.web.access import Visitors

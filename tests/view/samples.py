@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args, get_origin
 from hilgw.events.kinds import FIELDS, KINDS
 from hilgw.events.words import FROM, TO
 from hilgw.forms import UNIONS, hints_of
-from hilgw.record.events import Writer
+from hilgw.protocols.pcapng.events import Writer
 
 LATE = {"armed": False, "latched": None, "mode": None, "late_steps": {"count": 1}}
 CLASSES = {name: kind.form for name, kind in KINDS.items()}

@@ -15,10 +15,10 @@ from hilgw.cli.output.text import Style
 from hilgw.client.gateway import Event
 from hilgw.engine.recording.event_stream import OBSERVED
 from hilgw.events import kinds
+from hilgw.protocols.pcapng.events import TIMES
 from hilgw.record import convert
 from hilgw.record.commands import diff
 from hilgw.record.compare import compare
-from hilgw.record.events import TIMES
 from hilgw.record.plot import rows_of
 from hilgw.record.recording import Recording
 from hilgw.record.writer import STATUS, Files, Report, Settings

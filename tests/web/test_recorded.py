@@ -15,8 +15,8 @@ from hypothesis import given, strategies as st
 
 from hilgw.errors import AdapterError
 from hilgw.events.kinds import FIELDS, NAMED, NAMES
-from hilgw.record.events import CLOCK
-from hilgw.record.pcapng import RecordingError
+from hilgw.protocols.pcapng.blocks import RecordingError
+from hilgw.protocols.pcapng.events import CLOCK
 from hilgw.record.writer import Files, Settings
 from hilgw.testing.sim import wait_until
 from hilgw.units import NS_PER_MS, NS_PER_S

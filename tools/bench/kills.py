@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from hilgw.record.pcapng import RecordingError
+from hilgw.protocols.pcapng.blocks import RecordingError
 from hilgw.record.recording import Recording
 
 CONFIG = Path(__file__).parents[2] / "configs" / "uart.yaml"

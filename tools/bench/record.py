@@ -140,7 +140,7 @@ def costs(packets: int, rounds: int) -> list[Row]:
 
 def write_large(path: Path, size: int) -> float:
     """Write a recording of this many bytes; return its length in seconds."""
-    from hilgw.record.events import Writer
+    from hilgw.protocols.pcapng.events import Writer
 
     writer = Writer({}, ["uart0"], time.time_ns())
     step_ns, now = 1_000_000, 0

@@ -29,7 +29,7 @@ from hilgw.engine.simulated.event_loop import in_real_time
 from hilgw.errors import HilgwError
 from hilgw.events import kinds as events
 from hilgw.medium.packet import Copy
-from hilgw.record.events import CLOCK
+from hilgw.protocols.pcapng.events import CLOCK
 from hilgw.record.writer import Event, Files, Report, Settings
 from hilgw.transports.base import Handle, Scheduler
 from hilgw.units import NS_PER_S

@@ -145,7 +145,7 @@ def printer(args: argparse.Namespace) -> Callable[[dict[str, Any]], None]:
 
 
 def _capture(out: BinaryIO) -> Callable[[dict[str, Any]], None]:
-    from hilgw.record.events import Writer
+    from hilgw.protocols.pcapng.events import Writer
 
     writer: Writer | None = None
 

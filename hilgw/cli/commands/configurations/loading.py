@@ -7,7 +7,6 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ from hilgw.cli.output.text import duration
 from hilgw.errors import UsageError
 
 if TYPE_CHECKING:
-    from hilgw.config.context import Inspection
     from hilgw.config.load import Loaded
     from hilgw.config.replays import ReplayOptions
     from hilgw.config.source.text import Diagnostic
@@ -47,6 +45,7 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
     import dataclasses
     import json
 
+    from hilgw.assemble.checks import check_zenoh
     from hilgw.config.load import load_config
     from hilgw.config.model import armed
     from hilgw.config.replays import disarmed
@@ -56,17 +55,10 @@ def load(args: argparse.Namespace, path: str) -> Loaded:
     if (metrics := getattr(args, "metrics", None)) is not None:
         overrides = [*overrides, f"metrics.listen={json.dumps(metrics)}"]
     backend, speed = getattr(args, "backend", None), getattr(args, "speed", None)
-    loaded = load_config(found(path), overrides, backend, speed, _replay(args), _check_zenoh)
+    loaded = load_config(found(path), overrides, backend, speed, _replay(args), check_zenoh)
     if not getattr(args, "arm", False):
         return loaded
     return dataclasses.replace(loaded, config=disarmed(armed(loaded.config)))
-
-
-def _check_zenoh(inspection: Inspection) -> None:
-    if any(made.zenoh for _, made in inspection.made("federation")) and find_spec("zenoh"):
-        from hilgw.federation.settings import check_settings
-
-        check_settings(inspection)
 
 
 def _replay(args: argparse.Namespace) -> ReplayOptions | None:

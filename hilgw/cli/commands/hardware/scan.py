@@ -1,4 +1,4 @@
-"""`hilgw scan`: finds known hardware on serial ports, and its baud rate; or gateways."""
+"""The search for known hardware on serial ports, and its baud rate, of `hilgw scan`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from hilgw.cli.commands.hardware import scan_network
-from hilgw.cli.declaration import Command, Option
+from hilgw.cli.declaration import Option
 from hilgw.errors import PeerError, PortError, UsageError
 
 if TYPE_CHECKING:
@@ -16,35 +15,24 @@ if TYPE_CHECKING:
     from hilgw.discovery.scan import FoundDevice
 
 
-COMMANDS = {
-    "scan": Command(
-        description="Opens each port at the baud rates of known modules and identifies the "
-        "module. Changes no setting, but another device on the port receives unexpected bytes: "
-        "name the ports when robots are connected. With --network: lists the gateways of a "
-        "federation, what they have, and the time to them and back.",
-        epilog="examples: hilgw scan /dev/ttyUSB0 --baudRate 9600\n"
-        "          hilgw scan --network --connect tcp/127.0.0.1:7447",
-        options=(
-            Option("ports", metavar="PORT", nargs="*", help="default: all ports that are not open"),
-            Option("--kind", action="append", metavar="KIND", help="search for this kind only"),
-            Option(
-                "--baudRate",
-                "--rate",
-                action="append",
-                type=int,
-                metavar="N",
-                help="try this baud rate only (repeatable)",
-            ),
-            Option("--no-network", action="store_true", help="do not search for more nodes"),
-            Option("--json", action="store_true", help="print as JSON"),
-            *scan_network.OPTIONS,
-        ),
+OPTIONS = (
+    Option("ports", metavar="PORT", nargs="*", help="default: all ports that are not open"),
+    Option("--kind", action="append", metavar="KIND", help="search for this kind only"),
+    Option(
+        "--baudRate",
+        "--rate",
+        action="append",
+        type=int,
+        metavar="N",
+        help="try this baud rate only (repeatable)",
     ),
-}
+    Option("--no-network", action="store_true", help="do not search for more nodes"),
+    Option("--json", action="store_true", help="print as JSON"),
+)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Search the ports, or the network.
+    """Search the ports.
 
     Raises:
         PeerError: Nothing is found.
@@ -52,11 +40,6 @@ def run(args: argparse.Namespace) -> None:
     """
     import asyncio
 
-    if args.network is not None:
-        scan_network.run(args)
-        return
-    if args.connect:
-        raise UsageError("--connect is of gateways", fix="hilgw scan --network --connect ENDPOINT")
     hardware = asyncio.run(_scan(args))
     if args.json:
         from hilgw.cli.output.text import print_json

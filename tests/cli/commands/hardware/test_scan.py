@@ -15,12 +15,12 @@ from hilgw.adapters.base import SearchableAdapter, UsbId
 from hilgw.adapters.xbee import ADAPTER
 from hilgw.cli.commands.clients import status
 from hilgw.cli.commands.hardware import ports
-from hilgw.cli.commands.hardware.scan_network import lines
 from hilgw.discovery import scan
 from hilgw.discovery.ports import resolve_port, stable_name
 from hilgw.discovery.scan import FoundDevice, Try
 from hilgw.errors import ConfigError, PortError
 from hilgw.federation import survey
+from hilgw.federation.command import lines
 from hilgw.plugins import ADAPTERS, find
 from hilgw.transports.serial import port as serial_port
 from hilgw.transports.serial.port import PortInfo

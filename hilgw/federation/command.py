@@ -1,11 +1,12 @@
-"""`hilgw scan --network`: the gateways of a federation, and what they have."""
+"""`hilgw scan`: known hardware on serial ports, or the gateways of a federation."""
 
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from hilgw.cli.declaration import Option
+from hilgw.cli.commands.hardware import scan
+from hilgw.cli.declaration import Command, Option
 from hilgw.errors import ConfigError, PeerError, UsageError, printable, quoted
 
 if TYPE_CHECKING:
@@ -13,45 +14,63 @@ if TYPE_CHECKING:
 
 Found = dict[str, Any]
 ANY = "*"
-
-
-OPTIONS = (
-    Option(
-        "--network",
-        nargs="?",
-        const="",
-        metavar="NAME",
-        help="instead: list the gateways of a federation (of this network), and what they have",
+COMMANDS = {
+    "scan": Command(
+        description="Opens each port at the baud rates of known modules and identifies the "
+        "module. Changes no setting, but another device on the port receives unexpected bytes: "
+        "name the ports when robots are connected. With --network: lists the gateways of a "
+        "federation, what they have, and the time to them and back.",
+        epilog="examples: hilgw scan /dev/ttyUSB0 --baudRate 9600\n"
+        "          hilgw scan --network --connect tcp/127.0.0.1:7447",
+        options=(
+            *scan.OPTIONS,
+            Option(
+                "--network",
+                nargs="?",
+                const="",
+                metavar="NAME",
+                help="instead: list the gateways of a federation (of this network), and what they "
+                "have",
+            ),
+            Option(
+                "--connect",
+                action="append",
+                metavar="ENDPOINT",
+                help="with --network: ask here, e.g. tcp/127.0.0.1:7447 (repeatable)",
+            ),
+            Option(
+                "-c",
+                "--config",
+                metavar="FILE",
+                default=argparse.SUPPRESS,
+                help="with --network: ask at the endpoints of this file, with its TLS; without "
+                "both, the gateways of this machine are asked",
+            ),
+            Option(
+                "--control",
+                metavar="PATH",
+                default=argparse.SUPPRESS,
+                help="with --network: ask the gateway with this control socket",
+            ),
+        ),
     ),
-    Option(
-        "--connect",
-        action="append",
-        metavar="ENDPOINT",
-        help="with --network: ask here, e.g. tcp/127.0.0.1:7447 (repeatable)",
-    ),
-    Option(
-        "-c",
-        "--config",
-        metavar="FILE",
-        default=argparse.SUPPRESS,
-        help="with --network: ask at the endpoints of this file, with its TLS; without both, the "
-        "gateways of this machine are asked",
-    ),
-    Option(
-        "--control",
-        metavar="PATH",
-        default=argparse.SUPPRESS,
-        help="with --network: ask the gateway with this control socket",
-    ),
-)
+}
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the gateways.
+    """Search the ports, or print the gateways.
 
     Raises:
-        PeerError: No gateway is found.
+        PeerError: Nothing is found.
+        PortError: A named port cannot be searched.
     """
+    if args.network is None:
+        if args.connect:
+            raise UsageError(
+                "--connect is of gateways", fix="hilgw scan --network --connect ENDPOINT"
+            )
+        scan.run(args)
+        return
     if args.ports or args.kind or args.baudRate:
         raise UsageError("--network is of gateways, not of ports", fix="name no ports and kinds")
     file = getattr(args, "config", None)

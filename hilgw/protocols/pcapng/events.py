@@ -25,7 +25,7 @@ from hilgw.events.fields import FORMS, LAST_NS
 from hilgw.events.kinds import FIELDS, KINDS, Delivered, Packet as PacketEvent, Placed, Value
 from hilgw.events.wire import DATA_AT, json_around_data
 from hilgw.forms import decode, hints_of
-from hilgw.record.pcapng import (
+from hilgw.protocols.pcapng.blocks import (
     INBOUND,
     OUTBOUND,
     CapturedPacket,

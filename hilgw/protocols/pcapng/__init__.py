@@ -1,0 +1,1 @@
+"""pcapng: its blocks, and the events of a gateway in them."""
