@@ -257,7 +257,7 @@ def test_it_is_a_command_as_any_other(words: str, code: int, text: str, hilgw: C
 
 def test_rooms_bring_their_commands() -> None:
     rooms = {module.split(".")[1] for module, _ in COMMANDS.values()}
-    assert rooms == {"cli", "bridge", "web", "worlds", "record"}
+    assert rooms == {"cli", "bridge", "web", "federation", "worlds", "record"}
 
 
 WORDS = [

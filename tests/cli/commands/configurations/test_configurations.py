@@ -279,7 +279,7 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 from hilgw.cli.main import main
 assert main(sys.argv[1:]) == 0
-parts = ("hilgw.engine", "hilgw.assemble", "asyncio", "serial")
+parts = ("hilgw.engine", "hilgw.assemble.gateway", "asyncio", "serial")
 seen += [name for name in sys.modules if name.startswith(parts)]
 sys.stderr.write(repr(seen))
 """
