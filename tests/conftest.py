@@ -103,8 +103,8 @@ def apart() -> Iterator[None]:
     """No gateway of this user is found, and none of a test is left where other tests look: also by
     the programs of `tests.e2e.running`."""
     with tempfile.TemporaryDirectory(prefix="hilgw-") as folder, pytest.MonkeyPatch.context() as to:
-        for each in ("run", *PLACES.values()):
-            Path(folder, each).mkdir(mode=0o700)
+        for subfolder in ("run", *PLACES.values()):
+            Path(folder, subfolder).mkdir(mode=0o700)
         for name, place in PLACES.items():
             to.setattr(messages, name, Path(folder, place))
         to.setenv(VARIABLE, folder)
@@ -236,8 +236,8 @@ def no_guardian(name: str) -> Any:
     return call
 
 
-for each in ("demand", "confirmed", "take", "keep", "drop"):
-    patch.object(Guardian, each, no_guardian(each)).start()
+for method in ("demand", "confirmed", "take", "keep", "drop"):
+    patch.object(Guardian, method, no_guardian(method)).start()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -293,19 +293,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Runs an `async def` test. What is reported to its event loop fails it."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
-    found = pyfuncitem.funcargs
+    values = pyfuncitem.funcargs
     reports: list[dict[str, Any]] = []
-    arguments = {name: found[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    arguments = {name: values[name] for name in inspect.signature(pyfuncitem.obj).parameters}
 
     async def watched() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, each: reports.append(each))
-        async with asyncio.timeout(None if "clock" in found else LONGEST_S):
+        async with asyncio.timeout(None if "clock" in values else LONGEST_S):
             await pyfuncitem.obj(**arguments)
 
-    if "runner" in found:
-        found["runner"].run(watched())
+    if "runner" in values:
+        values["runner"].run(watched())
     else:
-        factory = (lambda: SimEventLoop(found["clock"])) if "clock" in found else None
+        factory = (lambda: SimEventLoop(values["clock"])) if "clock" in values else None
         with asyncio.Runner(loop_factory=factory) as runner:
             runner.run(watched())
     gc.collect(1)

@@ -31,9 +31,9 @@ def scenario_of(
 
         @wraps(test)
         def run(*values: Any, **named: Any) -> None:
-            found = shown.bind(*values, **named).arguments
-            needed = {parameter.name: found[parameter.name] for parameter in fixtures}
-            scenario = partial(test, **{name: found[name] for name in names})
+            arguments = shown.bind(*values, **named).arguments
+            needed = {parameter.name: arguments[parameter.name] for parameter in fixtures}
+            scenario = partial(test, **{name: arguments[name] for name in names})
             harness(scenario, *given, **needed, **settings)
 
         vars(run)["__signature__"] = shown

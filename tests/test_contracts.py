@@ -74,31 +74,31 @@ def private_uses(path: Path) -> list[str]:
     """Private attributes of other objects, and private names of hilgw, with their lines."""
     if not PRIVATE.search(path.read_text(encoding="utf-8")):
         return []  # quick: it is not parsed
-    found = []
+    uses = []
     for node in nodes(path):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
                 continue
             if ast.unparse(node) != "os._exit":
-                found.append(f"{node.lineno}: {ast.unparse(node)}")
+                uses.append(f"{node.lineno}: {ast.unparse(node)}")
         elif isinstance(node, ast.ImportFrom | ast.Import):
             names = [alias.name for alias in node.names]
             if isinstance(node, ast.ImportFrom):
                 names = [f"{node.module}.{name}" for name in names]
             for name in names:
                 if name.startswith("hilgw.") and any(map(is_private, name.split("."))):
-                    found.append(f"{node.lineno}: {name}")
-    return found
+                    uses.append(f"{node.lineno}: {name}")
+    return uses
 
 
 def test_tests_touch_nothing_private() -> None:
-    found = {
+    private = {
         path.relative_to(TESTS).as_posix(): uses
         for path in files("tests")
         if (uses := private_uses(path))
     }
-    assert {name: uses for name, uses in found.items() if name not in PRIVATE_STILL} == {}
-    assert sorted(PRIVATE_STILL - found.keys()) == [], "take these from the list"
+    assert {name: uses for name, uses in private.items() if name not in PRIVATE_STILL} == {}
+    assert sorted(PRIVATE_STILL - private.keys()) == [], "take these from the list"
 
 
 def classes_by(decorator: Callable[..., Any]) -> list[Any]:
@@ -189,8 +189,8 @@ def given(call: ast.Call) -> list[ast.expr]:
         name, places = call.func.id, OF_CLASSES
     else:
         return []
-    found = [word.value for word in call.keywords if word.arg == "reason"]
-    return found + (call.args[places[name] :][:1] if name in places else [])
+    reasons = [word.value for word in call.keywords if word.arg == "reason"]
+    return reasons + (call.args[places[name] :][:1] if name in places else [])
 
 
 def test_no_reason_is_written_as_text() -> None:

@@ -176,22 +176,22 @@ def name_of(path: Path) -> str:
 
 def graph_edges(path: Path, files: dict[str, Path]) -> set[str]:
     """The files that this one imports: a name from a package means that module of it, if any."""
-    found: set[str] = set()
+    imported: set[str] = set()
     for node in imports(path):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imported |= {alias.name for alias in node.names}
         elif node.module:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                found.add(inner if inner in files else node.module)
-    return found & files.keys()
+                imported.add(inner if inner in files else node.module)
+    return imported & files.keys()
 
 
 @pytest.mark.parametrize("page", ["architecture", "rooms", "glossary"])
 def test_a_page_of_the_code_names_modules_that_exist(page: str) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    found = (*MODULES, *MOCKS, *files("tests"))
-    modules = [f"/{path.relative_to(ROOT).as_posix()}" for path in found]
+    paths = (*MODULES, *MOCKS, *files("tests"))
+    modules = [f"/{path.relative_to(ROOT).as_posix()}" for path in paths]
     named = re.findall(r"`([a-z0-9_/]+\.py)`", text)
     assert named
     assert [each for each in named if not any(m.endswith(f"/{each}") for m in modules)] == []
@@ -264,15 +264,15 @@ def normal(name: str) -> str:
 
 def pulled_in(requirements: list[str]) -> set[str]:
     """All libraries, on any platform, without extras."""
-    found: set[str] = set()
+    packages: set[str] = set()
     waiting = [Requirement(each) for each in requirements]
     while waiting:
         one = waiting.pop()
-        if normal(one.name) in found or (one.marker and "extra" in str(one.marker)):
+        if normal(one.name) in packages or (one.marker and "extra" in str(one.marker)):
             continue
-        found.add(normal(one.name))
+        packages.add(normal(one.name))
         waiting += map(Requirement, requires(one.name) or ())
-    return found
+    return packages
 
 
 def base() -> list[str]:

@@ -101,8 +101,8 @@ FOLDER = ROOT / ".github" / "workflows"
 def jobs(name: str) -> dict[str, Any]:
     loaded = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
     assert loaded[True]  # YAML 1.1 reads the key `on` as true
-    found: dict[str, Any] = loaded["jobs"]
-    return found
+    by_name: dict[str, Any] = loaded["jobs"]
+    return by_name
 
 
 def commands(name: str) -> list[str]:

@@ -408,9 +408,9 @@ def couplings(devices: Iterable[Device], motor: Device) -> list[Device]:
 def on_joint(devices: Iterable[Device], device: Device, kind: str) -> Device | None:
     """Return the first device of this kind on the joint of the device; None without one."""
     joint = getattr(device.fields, "joint", "")
-    for each in devices:
-        if joint and each.kind == kind and getattr(each.fields, "joint", "") == joint:
-            return each
+    for other in devices:
+        if joint and other.kind == kind and getattr(other.fields, "joint", "") == joint:
+            return other
     return None
 
 

@@ -299,9 +299,9 @@ class _View:
                 if nearest <= reach:
                     in_reach.append((nearest, obstacle, obstacle.pose))
         in_reach.sort(key=lambda each: each[0])
-        for each in in_reach:
-            for sector in self._hidden_by(each[2].position, each[1].radius):
-                self._sectors.setdefault(sector, []).append(each)
+        for entry in in_reach:
+            for sector in self._hidden_by(entry[2].position, entry[1].radius):
+                self._sectors.setdefault(sector, []).append(entry)
 
     def towards(self, point: Vector) -> Sequence[tuple[float, Obstacle, Pose]]:
         u, v = self._axes

@@ -205,12 +205,14 @@ def test_a_length_frame_on_the_slowest_line_is_whole() -> None:
     line = common(baudRate=50)
     assert ADAPTER.check(ADAPTER.Settings(framing="length"), line) == []
     made = opened("length", line=line)
-    for at, byte in enumerate(frames("length", b"whole")):
-        events = made.expire(at * 200_000_000) + made.receive(bytes((byte,)), at * 200_000_000)
+    for index, byte in enumerate(frames("length", b"whole")):
+        events = made.expire(index * 200_000_000) + made.receive(
+            bytes((byte,)), index * 200_000_000
+        )
     assert received(events) == [b"whole"]
-    ((where, what, fix),) = ADAPTER.check(ADAPTER.Settings(framing=LengthSettings()), line)
+    ((where, problem, fix),) = ADAPTER.check(ADAPTER.Settings(framing=LengthSettings()), line)
     assert (where, fix) == ("framing", "give 300 ms or more")
-    assert what.startswith("a timeout of 100 ms ends a packet between two of its bytes")
+    assert problem.startswith("a timeout of 100 ms ends a packet between two of its bytes")
 
 
 def test_seven_data_bits() -> None:
@@ -239,8 +241,8 @@ def test_a_long_frame_on_a_slow_line_is_neither_missed_nor_a_reason_to_refuse() 
     made, payload, byte_ns = opened(line=common(baudRate=300)), b"slow" * 100, 10**10 // 300
     cut = frames("cobs-crc16", payload)[5:]
     events: list[base.Event] = []
-    for at, byte in enumerate(cut + frames("cobs-crc16", payload)):
-        now = at * byte_ns
+    for index, byte in enumerate(cut + frames("cobs-crc16", payload)):
+        now = index * byte_ns
         events += made.expire(now) + made.receive(bytes((byte,)), now)
         assert made.send(packet(b"to it"), now).lost is None
     assert received(events) == [payload]

@@ -36,9 +36,10 @@ class Simulator:
         self.left = self.lost = self.frozen = False
         self.time_ms = 0
         self._reader = RequestReader()
-        found = list(devices)
+        declared = list(devices)
         entries = tuple(
-            DeviceEntry(self.codec.number(kind), name, f"{name}-model") for kind, name, _ in found
+            DeviceEntry(self.codec.number(kind), name, f"{name}-model")
+            for kind, name, _ in declared
         )
         configuration = RobotConfiguration(
             name="rover",
@@ -51,7 +52,7 @@ class Simulator:
             customData="data",
         )
         self._configuration = [configuration] + [
-            make(tag) for tag, (_, _, make) in enumerate(found, 1) if make is not None
+            make(tag) for tag, (_, _, make) in enumerate(declared, 1) if make is not None
         ]
 
     def send(self, data: bytes) -> None:

@@ -25,7 +25,7 @@ from tests.e2e.running import HOST, free_port
 
 
 @pytest.mark.parametrize(
-    ("url", "found"),
+    ("url", "address"),
     [
         ("tcp://10.0.0.1:1235/my%20robot", TcpAddress("10.0.0.1", 1235, "my robot")),
         ("tcp://localhost", TcpAddress("localhost", 1234, None)),
@@ -35,8 +35,8 @@ from tests.e2e.running import HOST, free_port
         ("tcp://lab:7/a%3Fb?x=1", TcpAddress("lab", 7, "a?b")),
     ],
 )
-def test_tcp_addresses(url: str, found: TcpAddress) -> None:
-    assert find({"WEBOTS_CONTROLLER_URL": url}) == found
+def test_tcp_addresses(url: str, address: TcpAddress) -> None:
+    assert find({"WEBOTS_CONTROLLER_URL": url}) == address
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ class Resolver:
         self.reached: list[tuple[str, int]] = []
 
     def getaddrinfo(self, host: str, port: int, **_: object) -> list[tuple[object, ...]]:
-        found = self._names.get(host.replace(".", "_"), host)
-        if found == "none":
+        addresses = self._names.get(host.replace(".", "_"), host)
+        if addresses == "none":
             raise socket.gaierror("Name or service not known")
-        return [(0, 0, 0, "", (each, port)) for each in found.split()]
+        return [(0, 0, 0, "", (each, port)) for each in addresses.split()]
 
     def create_connection(self, address: tuple[str, int], timeout: float) -> socket.socket:
         self.reached.append(address)

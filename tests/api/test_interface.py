@@ -109,9 +109,9 @@ def test_arguments_of_several_values(robot: Robot) -> None:
 def test_a_missing_device_answers_as_tag_0(robot: Robot) -> None:
     tx, rx, motor, led = Emitter("nix"), Receiver("nix"), Motor("nix"), LED("nix")
     sensor = DistanceSensor("nix", 32)
-    for each in (tx, rx):
-        each.setChannel(3)
-        assert each.getChannel() == each.channel == -1
+    for device in (tx, rx):
+        device.setChannel(3)
+        assert device.getChannel() == device.channel == -1
     tx.setRange(2.0)
     assert math.isnan(tx.getRange()) and tx.getBufferSize() == -1
     assert rx.getQueueLength() == rx.getDataSize() == -1 and math.isnan(rx.getSignalStrength())

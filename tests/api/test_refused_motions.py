@@ -34,16 +34,16 @@ def simulator() -> Simulator:
 
 def passed_on(simulator: Simulator) -> list[tuple[int, float]]:
     """The motor's commands in the last request: number and value, as they are on the wire."""
-    data, found = b"".join(block.data for block in simulator.requests[-1].blocks if block.tag), []
+    data, motions = b"".join(block.data for block in simulator.requests[-1].blocks if block.tag), []
     while data:
-        found.append(struct.unpack("<Hd", data[:10]))
+        motions.append(struct.unpack("<Hd", data[:10]))
         data = data[10:]
-    return found
+    return motions
 
 
-def refused(found: list[tuple[int, float]]) -> list[int]:
-    assert all(math.isnan(value) for _, value in found)
-    return [number for number, _ in found]
+def refused(motions: list[tuple[int, float]]) -> list[int]:
+    assert all(math.isnan(value) for _, value in motions)
+    return [number for number, _ in motions]
 
 
 Call = Callable[[Motor], Any]
@@ -136,9 +136,9 @@ def test_the_gateway_reads_it_as_a_motion_that_is_not_a_number(
     robot.getDevice("motor").setVelocity(NAN)
     robot.step(32)
     robot.close()
-    found = []
+    events = []
     for data in simulator.raw:
-        found += session.receive(data, 0)
+        events += session.receive(data, 0)
         session.answer(0)
-    (command,) = (each for each in found if isinstance(each, control.MotorCommand))
+    (command,) = (each for each in events if isinstance(each, control.MotorCommand))
     assert command.field == "velocity" and math.isnan(command.value)

@@ -80,7 +80,7 @@ Built = Callable[[str], Gateway]
 
 @pytest.mark.parametrize("file", files("hilgw/assemble"), ids=lambda file: file.stem)
 def test_no_attribute_is_set_after_construction(file: Path) -> None:
-    found = [
+    assignments = [
         f"{place(file, target)}: {ast.unparse(target)}"
         for node in nodes(file)
         if isinstance(node, ast.Assign)
@@ -88,7 +88,7 @@ def test_no_attribute_is_set_after_construction(file: Path) -> None:
         if isinstance(target, ast.Attribute) and ast.unparse(target) not in LATER
         if ast.unparse(target.value) != "self"
     ]
-    assert found == []
+    assert assignments == []
 
 
 @pytest.mark.parametrize(("rate", "seconds"), [(115200, 2.0), (9600, 4.27), (300, 136.5)])
@@ -133,8 +133,8 @@ def test_a_mock_has_no_modem_lines(built: Built) -> None:
 def position(gateway: Gateway, name: str) -> tuple[float, ...]:
     """Where the mock of this adapter is in its air."""
     (mock,) = [mock for host in gateway.hosts for mock in host.mocks if mock.name == name]
-    found: tuple[float, ...] = mock.radio.position  # type: ignore[attr-defined]
-    return found
+    coordinates: tuple[float, ...] = mock.radio.position  # type: ignore[attr-defined]
+    return coordinates
 
 
 async def test_mocks_stand_where_the_modules_do_they_stand_in_for(built: Built) -> None:

@@ -191,8 +191,8 @@ def test_what_is_not_in_the_recording_is_a_mock_and_never_a_real_port(recorded: 
 def test_a_recording_of_none_of_its_parts_is_an_error(recorded: Any, tmp_path: Path) -> None:
     """All would be mocks, in what looks like a replay."""
     path, _ = recorded("uart")
-    (found,) = errors(tmp_path, "", replay=ReplayOptions(str(path)))
-    assert "the recording has no part of this configuration, but 'uart0'" in found
+    (error,) = errors(tmp_path, "", replay=ReplayOptions(str(path)))
+    assert "the recording has no part of this configuration, but 'uart0'" in error
 
 
 def test_a_recording_of_strangers_ends_no_run(recorded: Any, tmp_path: Path) -> None:
@@ -216,17 +216,17 @@ def errors(tmp_path: Path, change: str, *, replay: ReplayOptions | None = None) 
 
 def test_a_wrong_recording_is_named_with_its_place(recorded: Any, tmp_path: Path) -> None:
     path, _ = recorded("uart")
-    (found,) = errors(tmp_path, "backend: replay")
-    assert found.startswith("create2.yaml:25:16: robots.create.body.backend: there is no recording")
+    (error,) = errors(tmp_path, "backend: replay")
+    assert error.startswith("create2.yaml:25:16: robots.create.body.backend: there is no recording")
     (tmp_path / "text.pcapng").write_text("no recording")
-    for file, what in (
+    for file, reason in (
         ("none.pcapng", "No such file"),
         ("text.pcapng", "is not a pcapng file"),
         (str(path), "the recording has no line of 'create.body'; known here: uart0"),
     ):
-        (found,) = errors(tmp_path, f"backend: replay\n      recording: {file}")
-        assert found.startswith("create2.yaml:26:18: robots.create.body.recording: ")
-        assert what in found
+        (error,) = errors(tmp_path, f"backend: replay\n      recording: {file}")
+        assert error.startswith("create2.yaml:26:18: robots.create.body.recording: ")
+        assert reason in error
 
 
 def test_a_recording_moves_no_real_robot_by_itself(recorded: Any, tmp_path: Path) -> None:

@@ -78,9 +78,9 @@ class BodyBench(BodyLine):
 
     def found(self, kind: type[Any]) -> list[Any]:
         """The events of this kind; forgets them."""
-        found = self.of(kind)
+        events = self.of(kind)
         self.events = [event for event in self.events if not isinstance(event, kind)]
-        return found
+        return events
 
     def values(self) -> dict[str, Any]:
         """The last value of each sensor by name; forgets them."""

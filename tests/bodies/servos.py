@@ -97,8 +97,8 @@ class HarshBus:
 
     def advance(self, now: int) -> None:
         while self._steps and self._steps[0][0] <= now:
-            at, _, step = heapq.heappop(self._steps)
-            self._move(at)
+            time_ns, _, step = heapq.heappop(self._steps)
+            self._move(time_ns)
             step()
         self._move(now)
 
@@ -119,8 +119,8 @@ class HarshBus:
 
     def receive(self, data: bytes, now: int) -> None:
         buffer = bytearray(data)
-        while (found := packets.take(buffer)) is not None:
-            number, instruction, parameters, _ = found
+        while (taken := packets.take(buffer)) is not None:
+            number, instruction, parameters, _ = taken
             size = len(packets.packet(number, instruction, parameters))
             begin = max(now, self._free_ns)
             self._free_ns = end = begin + size * self._byte_ns
@@ -169,9 +169,9 @@ class HarshBus:
                 servo = self.servos[number]
                 self._answer(servo, 0, bytes(servo.table[address : address + size]))
             return
-        for at in range(0, len(rest), size + 1):
-            if rest[at] in self.servos:
-                self.servos[rest[at]].write(address, rest[at + 1 : at + 1 + size])
+        for begin in range(0, len(rest), size + 1):
+            if rest[begin] in self.servos:
+                self.servos[rest[begin]].write(address, rest[begin + 1 : begin + 1 + size])
 
     def _answer(self, servo: HarshServo, error: int, data: bytes) -> None:
         alert = 0x80 if servo.table[ERROR] else 0
@@ -187,12 +187,12 @@ Packet = tuple[int, int, bytes]
 
 def packets_of(data: bytes) -> list[Packet]:
     """Id, instruction and parameters of each packet, as the mock reads them."""
-    buffer, found = bytearray(data), []
+    buffer, result = bytearray(data), []
     while (taken := packets.take(buffer)) is not None:
         number, instruction, parameters, right = taken
         assert right
-        found.append((number, instruction, parameters))
-    return found
+        result.append((number, instruction, parameters))
+    return result
 
 
 def written_to(data: bytes) -> set[int]:

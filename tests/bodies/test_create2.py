@@ -62,11 +62,11 @@ VALUES = st.dictionaries(
 
 
 def chunks(data: bytes, sizes: list[int]) -> Iterator[bytes]:
-    at = 0
+    begin = 0
     for size in sizes:
-        yield data[at : at + size]
-        at += size
-    yield data[at:]
+        yield data[begin : begin + size]
+        begin += size
+    yield data[begin:]
 
 
 @given(
@@ -79,10 +79,10 @@ def test_every_good_frame_is_found_in_noise(
     reader = oi.StreamReader(oi.SIZES)
     data = b"".join(noise + stream_frame(list(values), values) for noise, values in sent)
     longest = oi.frame_size(oi.SIZES)
-    found = [frame for part in chunks(data + bytes(longest), sizes) for frame in reader.feed(part)]
+    frames = [frame for part in chunks(data + bytes(longest), sizes) for frame in reader.feed(part)]
     expected = [values for _, values in sent]
     # Noise may be a frame of its own once in 256 times that it looks like one.
-    assert [frame for frame in found if frame in expected] == expected
+    assert [frame for frame in frames if frame in expected] == expected
     assert reader.pending <= longest
 
 

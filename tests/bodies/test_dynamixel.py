@@ -118,11 +118,11 @@ def test_status_in_chunks(sent: list[tuple[int, int, bytes]], sizes: list[int], 
         data += SERVOS.write(1, 116, 512) * echo
         data += mock_packets.packet(number, 0x55, bytes((error,)) + rest + b"\xff\xff\xfd" + rest)
     reader = StatusReader(SERVOS)
-    found = []
+    answers = []
     for size in (*sizes, len(data)):
-        found += reader.feed(data[:size])
+        answers += reader.feed(data[:size])
         data = data[size:]
-    assert found == [
+    assert answers == [
         ServoAnswer(number, error & 0x7F, error >= 0x80, rest + b"\xff\xff\xfd" + rest)
         for number, error, rest in sent
     ]
@@ -141,8 +141,8 @@ def test_a_good_packet_is_found_after_a_damaged_one() -> None:
         damaged = bytearray(good)
         damaged[bit // 8] ^= 1 << bit % 8
         reader = StatusReader(SERVOS)
-        found = reader.feed(bytes(damaged) + good + good + bytes(LONGEST))
-        assert found[-1] == ServoAnswer(3, 0, False, b"\1\2"), bit
+        answers = reader.feed(bytes(damaged) + good + good + bytes(LONGEST))
+        assert answers[-1] == ServoAnswer(3, 0, False, b"\1\2"), bit
 
 
 def test_a_tripped_watchdog_is_noticed() -> None:
@@ -295,12 +295,12 @@ def opened(registers: str, **settings: Any) -> BodyBench:
 
 def fastest(line: BodyBench, milliseconds: int) -> float:
     """The largest velocity of the left servo in rad/s, from where it is every 20 ms."""
-    servo, found = line.mock.servos[1], 0.0
+    servo, speed = line.mock.servos[1], 0.0
     for _ in range(milliseconds // 20):
         before = servo.pulses
         line.run(20)
-        found = max(found, abs(servo.pulses - before) * math.tau / 4096 / 0.02)
-    return found
+        speed = max(speed, abs(servo.pulses - before) * math.tau / 4096 / 0.02)
+    return speed
 
 
 def drive_mode_writes(line: BodyBench) -> list[Packet]:

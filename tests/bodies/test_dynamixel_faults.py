@@ -312,23 +312,23 @@ HAPPENS = st.one_of(
 )
 
 
-def happen(line: BodyBench, what: str, whom: Any, value: Any) -> None:
+def happen(line: BodyBench, action: str, whom: Any, value: Any) -> None:
     session, servos = line.session, line.mock.servos
-    if what in ("velocity", "position", "acceleration"):
-        line.command(whom, what, value)
-    elif what == "settings":
+    if action in ("velocity", "position", "acceleration"):
+        line.command(whom, action, value)
+    elif action == "settings":
         line.settings(whom, *value, -1.0, 1.0)
-    elif what == "stop":
+    elif action == "stop":
         line.handle(session.stop(StopReason.DISARMED, line.now).events)
-    elif what == "stop_motor":
+    elif action == "stop_motor":
         line.handle(session.stop_motor(line.index(whom), line.now).events)
-    elif what == "restart":
+    elif action == "restart":
         servos[whom].boot()
-    elif what == "error":
+    elif action == "error":
         servos[whom].fail(value)
-    elif what == "register":
+    elif action == "register":
         servos[whom].put(*value, 1)
-    elif what == "cut":
+    elif action == "cut":
         line.cut = whom
     else:
         session.close()

@@ -31,8 +31,8 @@ def driving(**settings: object) -> BodyBench:
 def lost(line: BodyBench, limit_ms: int) -> Disconnected:
     """The next loss, which is noticed within this time."""
     assert line.run(limit_ms, lambda: line.of(Disconnected)), "no loss"
-    [found] = line.found(Disconnected)
-    return found
+    [event] = line.found(Disconnected)
+    return event
 
 
 def back(line: BodyBench) -> None:
@@ -185,25 +185,25 @@ def test_a_servo_under_position_control_keeps_its_torque_and_its_place(
     line = up(mock, motors={"arm": servo})
     line.settings("arm", 1.5, 1.0, -1.0, 1.4)
     line.run(400)
-    found = line.mock.servos[1]
-    assert found.moves and found.table[11] == mode
+    mocked = line.mock.servos[1]
+    assert mocked.moves and mocked.table[11] == mode
     lose(line)
     line.written.clear()
-    begin = found.pulses
+    begin = mocked.pulses
     for _ in range(1_500):
         line.run(1)
-        assert found.torque
+        assert mocked.torque
         # Its goal is a whole pulse.
-        assert lose is gateway_is_restarted or abs(found.pulses - begin) <= 1
+        assert lose is gateway_is_restarted or abs(mocked.pulses - begin) <= 1
     assert len(line.found(Connected)) == 1
-    assert stands(line, within=found.traits.turn / 4096) and found.table[WATCHDOG] == STEPS
+    assert stands(line, within=mocked.traits.turn / 4096) and mocked.table[WATCHDOG] == STEPS
     assert not written_to(bytes(line.written)) & {TORQUE, 512, 11}
     line.written.clear()
     line.settings("arm", 0.2, 1.0, -1.0, 1.4)
     line.run(2_000)
-    turn = found.traits.turn
+    turn = mocked.traits.turn
     zero = 0 if servo.series == "P" else 2048
-    assert found.pulses == pytest.approx(zero + 0.2 / math.tau * turn, abs=turn / 1000)
+    assert mocked.pulses == pytest.approx(zero + 0.2 / math.tau * turn, abs=turn / 1000)
     assert not written_to(bytes(line.written)) & {TORQUE, 512, 11}  # it never let go
 
 

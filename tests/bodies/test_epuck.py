@@ -33,8 +33,8 @@ WIDE = {"width": 50, "depth": 50}
 
 def requests(line: BodyBench) -> list[str]:
     """The letters of the last binary requests; forgets them."""
-    found, line.mock.requests = line.mock.requests, []
-    return list(found)
+    requested, line.mock.requests = line.mock.requests, []
+    return list(requested)
 
 
 @pytest.mark.parametrize(
@@ -265,9 +265,9 @@ def thief(place: int, added: bytes) -> Callable[[bytes], bytes]:
 
     def stolen(data: bytes) -> bytes:
         nonlocal seen
-        at, seen = place - seen, seen + len(data)
-        if 0 <= at < len(data):
-            data = data[:at] + added + data[at + 1 - len(added) :]
+        index, seen = place - seen, seen + len(data)
+        if 0 <= index < len(data):
+            data = data[:index] + added + data[index + 1 - len(added) :]
         return data
 
     return stolen
@@ -429,7 +429,7 @@ def test_nodes_have_the_fields_of_webots() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "path", "what"),
+    ("settings", "path", "message"),
     [
         ({"always_on": ("gs0",)}, "always_on", "the robot has no sensor 'gs0'"),
         ({"limits": {"wheel": MotorLimits()}}, "limits.wheel", "the robot has no such motor"),
@@ -443,9 +443,9 @@ def test_nodes_have_the_fields_of_webots() -> None:
         ),
     ],
 )
-def test_errors_in_the_configuration(settings: dict[str, Any], path: str, what: str) -> None:
-    found = {error[0]: error[1] for error in BODY.check(EPuckSettings(port="/dev/x", **settings))}
-    assert what in found[path]
+def test_errors_in_the_configuration(settings: dict[str, Any], path: str, message: str) -> None:
+    errors = {error[0]: error[1] for error in BODY.check(EPuckSettings(port="/dev/x", **settings))}
+    assert message in errors[path]
 
 
 def test_bytes_in_words() -> None:

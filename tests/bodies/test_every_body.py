@@ -181,8 +181,8 @@ class TestWebots(BodyConformance):
 
 
 def test_every_kind_has_a_class_here() -> None:
-    found = {each.body.kind for each in BodyConformance.__subclasses__()}
-    assert set(plugins.names(plugins.BODIES)) <= found
+    kinds = {each.body.kind for each in BodyConformance.__subclasses__()}
+    assert set(plugins.names(plugins.BODIES)) <= kinds
 
 
 @dataclass(frozen=True)
@@ -326,12 +326,12 @@ SLOW: list[tuple[Robot, dict[str, Any], str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("robot", "slow", "path", "what", "recovered"), SLOW)
+@pytest.mark.parametrize(("robot", "slow", "path", "load", "recovered"), SLOW)
 def test_a_line_that_is_too_slow_is_an_error_with_numbers(
-    robot: Robot, slow: dict[str, Any], path: str, what: str, recovered: dict[str, Any]
+    robot: Robot, slow: dict[str, Any], path: str, load: str, recovered: dict[str, Any]
 ) -> None:
     ((where, text, _),) = robot.body.check(robot.settings(**slow))
-    assert where == path and f"each period of {what}, and the line carries" in text
+    assert where == path and f"each period of {load}, and the line carries" in text
     assert robot.body.check(robot.settings(**{**slow, **recovered})) == []
 
 

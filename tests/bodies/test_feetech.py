@@ -88,8 +88,8 @@ def test_what_an_adapter_echoes_is_dropped() -> None:
     echo, answer = SERVOS.read(1, 56, 6) + SERVOS.write(1, 46, 100), status(7, 4, bytes(6))
     reader = StatusReader(SERVOS)
     data = echo + answer + echo + answer
-    found = [each for byte in data for each in reader.feed(bytes((byte,)))]
-    assert found == 2 * [ServoAnswer(7, 0, True, bytes(6))]
+    answers = [each for byte in data for each in reader.feed(bytes((byte,)))]
+    assert answers == 2 * [ServoAnswer(7, 0, True, bytes(6))]
 
 
 @pytest.mark.parametrize(("phase", "unit"), [(12, 1), (8, 50)])
@@ -341,9 +341,9 @@ def test_a_late_answer_is_never_that_of_another_question(delay_ms: int) -> None:
     assert not any("in place of" in each.reason for each in line.of(Disconnected))
     assert line.session.counts["late_answers"]
     line.run(1_500)
-    at = line.mock.servos[2].pulses * STEP
+    angle = line.mock.servos[2].pulses * STEP
     shown = line.values()["right wheel sensor"] + 2048 * STEP
-    assert math.remainder(shown - at, math.tau) == pytest.approx(0, abs=0.1)
+    assert math.remainder(shown - angle, math.tau) == pytest.approx(0, abs=0.1)
 
 
 class BusyServos:

@@ -545,7 +545,7 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "path", "what"),
+    ("changes", "path", "message"),
     [
         ({"stop": ()}, "stop", "the motors could not be stopped"),
         ({"setup": (Step(send="V"),)}, "setup", "a dead line would look alive"),
@@ -598,9 +598,9 @@ def test_numbers_are_written_plainly(number: float, decimals: int) -> None:
         ({"window_bytes": 3}, "window_bytes", "a line has"),
     ],
 )
-def test_errors_in_the_configuration(changes: dict[str, Any], path: str, what: str) -> None:
-    found = [(where, text) for where, text, _ in BODY.check(minimal(**changes))]
-    assert any(where == path and what in text for where, text in found), found
+def test_errors_in_the_configuration(changes: dict[str, Any], path: str, message: str) -> None:
+    errors = [(where, text) for where, text, _ in BODY.check(minimal(**changes))]
+    assert any(where == path and message in text for where, text in errors), errors
 
 
 @pytest.mark.parametrize("stop", ["m112", "\x18"])

@@ -117,9 +117,9 @@ def test_answers_in_any_pieces_and_an_end_at_each_byte() -> None:
     stream = b"CONNECTED" + configuration() + answer(time_message(2.0)) + QUIT
     whole = body()
     events = whole.open(0)
-    for at in range(len(stream)):
-        events += whole.receive(stream[at : at + 1], 0)
-        if at == len(b"CONNECTED") - 1:
+    for index in range(len(stream)):
+        events += whole.receive(stream[index : index + 1], 0)
+        if index == len(b"CONNECTED") - 1:
             assert bytes_of(events) == HELLO + FIRST
     assert bytes_of(events).endswith(STEP + LEAVE)
     assert bytes_of(body(robot=None).open(0)) == b"CTR"
@@ -139,7 +139,7 @@ def test_answers_in_any_pieces_and_an_end_at_each_byte() -> None:
 
 
 @pytest.mark.parametrize(
-    ("basic_ms", "step_ms", "what"),
+    ("basic_ms", "step_ms", "text"),
     [
         (0.0, None, "a basicTimeStep of 0 ms is invalid"),
         (math.nan, None, "a basicTimeStep of nan ms is invalid"),
@@ -148,14 +148,14 @@ def test_answers_in_any_pieces_and_an_end_at_each_byte() -> None:
         (32.0, 32, ""),
     ],
 )
-def test_steps_are_multiples_of_the_worlds(basic_ms: float, step_ms: int | None, what: str) -> None:
+def test_steps_are_multiples_of_the_worlds(basic_ms: float, step_ms: int | None, text: str) -> None:
     session = body(step_ms=step_ms)
     session.open(0)
     session.receive(b"CONNECTED", 0)
     events = session.receive(configuration(basic_ms=basic_ms), 0)
     failures = [event.error.what for event in events if isinstance(event, control.ProtocolFailure)]
-    assert failures == ([what] if what else [])
-    if not what:
+    assert failures == ([text] if text else [])
+    if not text:
         assert struct.unpack_from("<iI", bytes_of(events))[1] == 32
 
 

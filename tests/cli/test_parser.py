@@ -166,10 +166,10 @@ def imported(*command_lines: str) -> set[str]:
 
 @pytest.mark.process
 def test_the_help_imports_no_parser_and_that_of_commands_nothing_heavy() -> None:
-    found = imported("--help", "-h", "--help --all")
-    assert "hilgw" in found and not found & HEAVY_FOR_TEXT
-    found = imported("--version", *(f"{command} --help" for command in COMMANDS))
-    assert "argparse" in found and not found & HEAVY
+    modules = imported("--help", "-h", "--help --all")
+    assert "hilgw" in modules and not modules & HEAVY_FOR_TEXT
+    modules = imported("--version", *(f"{command} --help" for command in COMMANDS))
+    assert "argparse" in modules and not modules & HEAVY
 
 
 def test_all_lists_every_option_and_command() -> None:
@@ -300,8 +300,8 @@ def test_bash_completes(tmp_path: Path) -> None:
     file = str(script_file("bash", tmp_path))
     for line, expected in WORDS:
         shown = output("bash", "-c", BASH, "bash", file, line, cwd=tmp_path)
-        found = set(shown.split()) - {"hilgw.bash"}
-        assert {word for word in found if line[-1] != " " or word[:2] != "--"} == expected
+        words = set(shown.split()) - {"hilgw.bash"}
+        assert {word for word in words if line[-1] != " " or word[:2] != "--"} == expected
     asked = f"source {file}; complete -p hilgw"  # a file in the place of a command
     assert "-o default" in output("bash", "-c", asked, cwd=tmp_path)
 

@@ -120,9 +120,9 @@ def test_a_state_that_is_repeated_is_not_a_new_event(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("since", "count"), [("x", 0), (1 << 70, 0), (0.5, 0), (None, 1)])
 def test_the_mark_of_a_repetition_is_a_time(tmp_path: Path, since: object, count: int) -> None:
-    found = Recording(recorded(tmp_path / "a.pcapng", VALUE | {"since_ns": since}))
-    assert len([*found.events()]) == count
-    assert isinstance(found.error, RecordingError) is (count == 0)
+    file = Recording(recorded(tmp_path / "a.pcapng", VALUE | {"since_ns": since}))
+    assert len([*file.events()]) == count
+    assert isinstance(file.error, RecordingError) is (count == 0)
 
 
 EPOCH = 1_700_000_000 * 10**9
@@ -136,8 +136,8 @@ def recording(path: Path, *events: dict[str, Any], epoch_ns: int = EPOCH, **head
     blocks = [writer.begin(0)]
     blocks += [writer.event(S * (1 + at), each) for at, each in enumerate(events)]
     blocks.append(writer.packet(50 * S, b"ping", PACKET))
-    for at, is_sent in enumerate((True, False)):
-        blocks.append(writer.line(S * (60 + at), "uart0", b"\x00\xff", sent=is_sent))
+    for number, is_sent in enumerate((True, False)):
+        blocks.append(writer.line(S * (60 + number), "uart0", b"\x00\xff", sent=is_sent))
     path.write_bytes(b"".join(blocks))
     return path
 
@@ -173,8 +173,8 @@ def test_a_disk_that_is_full_leaves_nothing(
     (tmp_path / "empty").mkdir()
     before, read = names(tmp_path), Recording.events
 
-    def full(found: Recording, *times: Any) -> Iterator[Any]:
-        yield next(events := read(found, *times))
+    def full(file: Recording, *times: Any) -> Iterator[Any]:
+        yield next(events := read(file, *times))
         if sum(len(files) for _, _, files in os.walk(tmp_path)) > 1:  # it has begun to write
             raise OSError(28, "No space left on device")
         yield from events
@@ -328,9 +328,9 @@ def test_a_pipe_is_refused(tmp_path: Path, hilgw: Command, command: str) -> None
 
 
 def events_of(path: Path) -> list[dict[str, Any]]:
-    found = Recording(path)
-    events = list(found.events())
-    assert (found.error, found.truncated) == (None, False)
+    file = Recording(path)
+    events = list(file.events())
+    assert (file.error, file.truncated) == (None, False)
     return events
 
 
@@ -373,9 +373,9 @@ def test_filtered_cut_and_merged_files_are_read_or_refused(tmp_path: Path, run_f
 def test_a_line_keeps_its_direction_without_flags(run_file: Path) -> None:
     """Some programs lose the flags of packets."""
     data = run_file.read_bytes()
-    at = data.index(encode(Interface(250, "uart0")))
+    begin = data.index(encode(Interface(250, "uart0")))
     flags = bytes.fromhex("02000400")  # the option epb_flags, and its four bytes
-    run_file.write_bytes(data[:at] + data[at:].replace(flags + b"\1", flags + b"\0").replace(
+    run_file.write_bytes(data[:begin] + data[begin:].replace(flags + b"\1", flags + b"\0").replace(
         flags + b"\2", flags + b"\0"))  # fmt: skip
     assert [each["direction"] for each in events_of(run_file)[-2:]] == ["sent", "received"]
 
@@ -414,5 +414,5 @@ def test_a_file_with_other_times_is_read_from_any_time_on(
     ]
     path = tmp_path / "run.pcapng"
     path.write_bytes(b"".join([begin, *micro, head, *notes]))
-    found = [each["time_ns"] // S for each in Recording(path).events(900.0, 903.0)]
-    assert found == [900, 901, 902, 903]
+    seconds = [each["time_ns"] // S for each in Recording(path).events(900.0, 903.0)]
+    assert seconds == [900, 901, 902, 903]

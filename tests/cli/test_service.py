@@ -45,11 +45,11 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
 
 def received(manager: socket.socket) -> list[str]:
     manager.setblocking(False)
-    found = []
+    messages = []
     with suppress(BlockingIOError):
         while True:
-            found.append(manager.recv(4096).decode())
-    return found
+            messages.append(manager.recv(4096).decode())
+    return messages
 
 
 def environment_of(manager: socket.socket, **more: str) -> dict[str, str]:
@@ -115,10 +115,10 @@ def unit() -> dict[str, list[str]]:
     parser = configparser.RawConfigParser(strict=False, delimiters="=")
     parser.read(UNIT)
     assert parser.sections() == ["Unit", "Service", "Install"]
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for name, value in re.findall(r"^(\w+)=(.*)$", UNIT.read_text().split("[Service]")[1], re.M):
-        found.setdefault(name, []).append(value)
-    return found
+        values.setdefault(name, []).append(value)
+    return values
 
 
 def test_the_unit_keeps_what_stops_the_robots_alive() -> None:

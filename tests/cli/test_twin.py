@@ -75,8 +75,8 @@ def known_link(range_m: float = math.inf, loss: float = 0.0, noise: float = 0.0)
 
 
 def test_the_fields_of_a_known_link_are_found(tmp_path: Path) -> None:
-    found = link_of(recording(tmp_path, known_link(range_m=30.05, noise=0.2)))
-    fit, measured, predicted = found["fit"], found["measured"], found["predicted"]
+    link = link_of(recording(tmp_path, known_link(range_m=30.05, noise=0.2)))
+    fit, measured, predicted = link["fit"], link["measured"], link["predicted"]
     assert fit["baudRate"] == pytest.approx(4800, rel=0.02)
     assert fit["latency_ms"] == pytest.approx(12, abs=0.5)
     assert fit["range"] == pytest.approx(30.05, abs=0.1)
@@ -84,8 +84,8 @@ def test_the_fields_of_a_known_link_are_found(tmp_path: Path) -> None:
     assert fit["rssi_at_1m_dbm"] == pytest.approx(-40, abs=0.3)
     assert measured["lost"] + measured["under_way"] == 109  # beyond the range, of 400
     assert (predicted["loss"], predicted["delay_ms"]["max"]) == (0, pytest.approx(64 / 1.2, 0.05))
-    assert "lost within" not in found["wbt"]
-    (emitter, receiver) = parse(b"#VRML_SIM R2025a utf8\n" + found["wbt"].encode(), "a.wbt").nodes
+    assert "lost within" not in link["wbt"]
+    (emitter, receiver) = parse(b"#VRML_SIM R2025a utf8\n" + link["wbt"].encode(), "a.wbt").nodes
     assert (emitter.kind, receiver.kind) == ("Emitter", "Receiver")
     assert emitter.number("baudRate") == fit["baudRate"]
     assert emitter.number("channel") == receiver.number("channel") == 12
@@ -94,24 +94,24 @@ def test_the_fields_of_a_known_link_are_found(tmp_path: Path) -> None:
 
 
 def test_losses_at_random_give_no_range_and_one_size_no_latency(tmp_path: Path) -> None:
-    found = link_of(recording(tmp_path, known_link(loss=0.2)))
-    assert found["measured"]["loss"] == pytest.approx(0.2, abs=0.05)
-    assert "range" not in found["fit"] and "does not pass 50 %" in found["unknown"]["range"]
-    assert "a simulated Emitter has no random loss" in found["wbt"]
+    link = link_of(recording(tmp_path, known_link(loss=0.2)))
+    assert link["measured"]["loss"] == pytest.approx(0.2, abs=0.05)
+    assert "range" not in link["fit"] and "does not pass 50 %" in link["unknown"]["range"]
+    assert "a simulated Emitter has no random loss" in link["wbt"]
     pairs = [(i * 1000 * MS, b"ping%d" % i) for i in range(9)]
     events = [e for now, data in pairs for e in (sent(now, data), came(now + 40 * MS, data))]
-    found = link_of(recording(tmp_path, events))
-    assert found["fit"]["baudRate"] == 1000  # 5 bytes of 8 bits in 40 ms
-    assert "latency_ms" in found["unknown"] and "reports no RSSI" in found["wbt"]
+    link = link_of(recording(tmp_path, events))
+    assert link["fit"]["baudRate"] == 1000  # 5 bytes of 8 bits in 40 ms
+    assert "latency_ms" in link["unknown"] and "reports no RSSI" in link["wbt"]
 
 
 def test_equal_payloads_are_counted_and_have_no_delay(tmp_path: Path) -> None:
     """Three at once, of which two came; a late one, and one near the end."""
     events = [sent(at * MS, b"x") for at in (0, 10, 20, 9000, 20000)]
     events += [came(at * MS, b"x") for at in (25, 30, 9010)]
-    found = link_of(recording(tmp_path, events))["measured"]
-    assert (found["packets"], found["lost"], found["under_way"]) == (5, 1, 1)
-    assert found["delay_ms"]["n"] == 1 and found["delay_ms"]["max"] == 10
+    counts = link_of(recording(tmp_path, events))["measured"]
+    assert (counts["packets"], counts["lost"], counts["under_way"]) == (5, 1, 1)
+    assert counts["delay_ms"]["n"] == 1 and counts["delay_ms"]["max"] == 10
 
 
 def test_what_waits_for_a_port_is_left_out_and_steps_are_webots(tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ def test_what_waits_for_a_port_is_left_out_and_steps_are_webots(tmp_path: Path) 
         {"event": "refused", "name": "xbee0", "reason": "no_ack", "text": "", "time_ns": 1200 * MS},
     ]
     config = CONFIG.replace("robots:", "medium: {step_ms: 32}\nrobots:", 1)
-    found = link_of(recording(tmp_path, events, config))
-    measured = found["measured"]
+    link = link_of(recording(tmp_path, events, config))
+    measured = link["measured"]
     assert (measured["packets"], measured["left_out"], measured["refused"]) == (1, 1, {"no_ack": 1})
-    assert found["predicted"]["delay_ms"]["max"] == 64  # from the begin of its step: 50 ms
-    assert found["measured"]["delay_ms"]["max"] == 100
+    assert link["predicted"]["delay_ms"]["max"] == 64  # from the begin of its step: 50 ms
+    assert link["measured"]["delay_ms"]["max"] == 100
 
 
 @pytest.mark.exhaustive
@@ -140,10 +140,10 @@ def test_a_round_trip_has_reasons_for_what_is_unknown(tmp_path: Path) -> None:
         came(i * 500 * MS + 48 * MS, b"pong %d" % i, source="xbee0", rssi_dbm=-46) for i in range(9)
     ]
     path = recording(tmp_path, events)
-    found = link_of(path)
-    assert found["round_trip"] and found["measured"]["delay_ms"]["p50"] == 48
-    assert not found["fit"]
-    assert set(found["unknown"]) == {"loss", "baudRate", "range", "signalStrengthNoise"}
+    link = link_of(path)
+    assert link["round_trip"] and link["measured"]["delay_ms"]["p50"] == 48
+    assert not link["fit"]
+    assert set(link["unknown"]) == {"loss", "baudRate", "range", "signalStrengthNoise"}
     code, out, _ = in_process("twin", str(path), "-o", "link.svg", cwd=tmp_path)
     assert code == 0 and "rover.tx: xbee0 and back\n" in out and "packets     9 of 6 B" in out
     assert "round trip  to a device outside and back" in out
@@ -172,10 +172,10 @@ def test_two_modules_in_one_air_and_a_shadow(tmp_path: Path) -> None:
     fast = ["--backend", "loopback", "--speed", "max", "--quiet", "--duration"]
     done = run("--config", "a.yaml", *fast, "6s", "--record", "a.pcapng", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = link_of(tmp_path / "a.pcapng")
-    assert found["measured"]["lost"] == 0 and found["predicted"]["loss"] == 1  # 4 m away
-    assert found["fit"]["baudRate"] == pytest.approx(8e9 / (2 * 1041667 + 32000), rel=0.02)
-    assert found["measured"]["rssi_dbm"]["p50"] == -52
+    link = link_of(tmp_path / "a.pcapng")
+    assert link["measured"]["lost"] == 0 and link["predicted"]["loss"] == 1  # 4 m away
+    assert link["fit"]["baudRate"] == pytest.approx(8e9 / (2 * 1041667 + 32000), rel=0.02)
+    assert link["measured"]["rssi_dbm"]["p50"] == -52
     report = ["--record", "s.pcapng", "--report", "s.json"]
     shadow = str(ROOT / "configs" / "shadow.yaml")
     done = run("--config", shadow, *fast, "6s", *report, cwd=tmp_path)
@@ -218,8 +218,8 @@ def test_a_latency_is_not_negative(tmp_path: Path) -> None:
     pairs = [(1000 * MS * at, b"%03d" % at + bytes(size)) for at, size in enumerate(sizes)]
     events = [e for now, data in pairs for e in (sent(now, data), came(now + len(data) ** 2 * 10**5,
               data))]  # fmt: skip
-    found = link_of(recording(tmp_path, events))
-    assert "latency_ms" not in found["fit"] and found["fit"]["baudRate"] > 0
+    link = link_of(recording(tmp_path, events))
+    assert "latency_ms" not in link["fit"] and link["fit"]["baudRate"] > 0
 
 
 def test_no_matplotlib_leaves_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,20 +51,20 @@ class Running:
 @contextmanager
 def running(folder: Path, **configs: str) -> Iterator[Running]:
     """A gateway for each of these configurations, at FOLDER/NAME.sock, that runs /NAME.yaml."""
-    found = Running(loop := asyncio.new_event_loop())
+    started = Running(loop := asyncio.new_event_loop())
     ready, stop = threading.Event(), asyncio.Event()
 
     async def serve() -> None:
         servers = []
         for name, text in configs.items():
             gateway = build(load_text(text, "f").config, loop, Observer())
-            found.gateways[name] = gateway
+            started.gateways[name] = gateway
             path = str(folder / f"{name}.sock")
             servers.append(ControlServer(gateway, path, config=f"/{name}.yaml"))
             await servers[-1].start()
         ready.set()
         await stop.wait()
-        for server, gateway in zip(servers, found.gateways.values(), strict=True):
+        for server, gateway in zip(servers, started.gateways.values(), strict=True):
             await server.close()
             gateway.close()
 
@@ -72,7 +72,7 @@ def running(folder: Path, **configs: str) -> Iterator[Running]:
     thread.start()
     assert ready.wait(DEADLINE_S)
     try:
-        yield found
+        yield started
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join()

@@ -52,8 +52,8 @@ def made(folder: Path, mode: int = 0o700) -> Path:
 
 @contextmanager
 def gateway(folder: Path) -> Iterator[Running]:
-    with running(made(folder), g=with_robots("cab")) as found:
-        yield found
+    with running(made(folder), g=with_robots("cab")) as started:
+        yield started
 
 
 def by_command() -> None:

@@ -28,8 +28,8 @@ from tests.client.several import Running, frozen, killed, peer, running, with_ro
 
 @pytest.fixture
 def gateways(folder: Path) -> Iterator[Running]:
-    with running(folder, a=with_robots("cab", "bus")) as found:
-        yield found
+    with running(folder, a=with_robots("cab", "bus")) as started:
+        yield started
 
 
 def test_it_is_found(folder: Path) -> None:
@@ -85,9 +85,9 @@ def test_it_does_what_it_is_asked(gateways: Running) -> None:
 def test_an_error_has_its_fix(
     gateways: Running, ask: Callable[[Gateway], object], words: str
 ) -> None:
-    with pytest.raises(HilgwError) as found:
+    with pytest.raises(HilgwError) as error:
         ask(Gateway.find())
-    assert words in str(found.value)
+    assert words in str(error.value)
 
 
 class Reporting:
@@ -118,9 +118,9 @@ class Reporting:
 def test_values_are_arrays(gateways: Running) -> None:
     gateway = Gateway.find()
     with Reporting(gateways, (1.0, 2.0, float("nan")), (3.0, 4.0, 5.0)):
-        found = gateway.values("cab.gps", count=2, seconds=DEADLINE_S)
-    assert [list(row) for row in found.values[1:]] == [[3, 4, 5]]
-    assert len(found.times) == 2 and found.times.typecode == "d"
+        values = gateway.values("cab.gps", count=2, seconds=DEADLINE_S)
+    assert [list(row) for row in values.values[1:]] == [[3, 4, 5]]
+    assert len(values.times) == 2 and values.times.typecode == "d"
     with Reporting(gateways, 1, float("inf")):
         assert list(gateway.values("cab.gps", count=2, seconds=DEADLINE_S).values) == [
             1,
@@ -176,8 +176,8 @@ def test_a_program_that_is_only_watched_is_not_a_gateway(folder: Path, gateways:
 @pytest.mark.process
 def test_it_loads_no_more_than_a_small_board_has() -> None:
     code = "import sys, hilgw.client; print(*{'asyncio', 'pydantic', 'numpy'} & set(sys.modules))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
 
 
 def test_the_only_running_gateway_is_found(folder: Path) -> None:
@@ -222,7 +222,7 @@ def test_an_answer_in_pieces_is_put_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "what"),
+    ("answer", "message"),
     [
         (b"", "does not answer"),
         (b"{", "does not answer"),
@@ -230,8 +230,8 @@ def test_an_answer_in_pieces_is_put_together(tmp_path: Path) -> None:
         (b"[]\n", "invalid answer"),
     ],
 )
-def test_an_invalid_answer_is_an_error(answer: bytes, what: str, tmp_path: Path) -> None:
-    with pytest.raises(PeerError, match=what):
+def test_an_invalid_answer_is_an_error(answer: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(PeerError, match=message):
         answered(tmp_path / "control", answer)
 
 

@@ -243,8 +243,8 @@ def test_the_gateway_that_has_the_name_answers_and_is_named(
 def test_json_names_the_gateway_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running(folder, a=with_robots("cab"), b=with_robots("bus")):
         assert main(["mode", "bus", "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)["gateway"]
-        assert found == f"/b.yaml at {folder}/b.sock" == gateway_with("robot", "bus").label
+        name = json.loads(capsys.readouterr().out)["gateway"]
+        assert name == f"/b.yaml at {folder}/b.sock" == gateway_with("robot", "bus").label
         assert main(["mode", "bus", "--json", "--config", "b"]) == 0
         assert "gateway" not in json.loads(capsys.readouterr().out)
 

@@ -305,8 +305,8 @@ def changed(old: str, new: str) -> str:
 
 @pytest.mark.parametrize(("old", "new", "line"), cases("wrong_scene.txt"))
 def test_a_mistake_is_reported_at_its_place(old: str, new: str, line: str, errors: Lines) -> None:
-    found = errors(changed(old, new))
-    assert any(line in each and re.match(r"f:\d+:\d+: ", each) for each in found)
+    lines = errors(changed(old, new))
+    assert any(line in each and re.match(r"f:\d+:\d+: ", each) for each in lines)
 
 
 def test_a_rotation_without_a_position_is_worth_a_word(warnings: Lines) -> None:

@@ -162,8 +162,8 @@ def test_a_part_that_does_not_load_is_shown_with_its_line(
     file.write_text("import sys\n\nraise OSError('no library:\\n  libfoo')\n")
     importlib.invalidate_caches()
     (line,) = errors("version: 1\nadapters: {a: {kind: foo}}\n")
-    what = f"OSError: no library: libfoo, at {file}:3"
-    assert f"kind 'foo' of hilgw-foo does not load: {what}" in line
+    reason = f"OSError: no library: libfoo, at {file}:3"
+    assert f"kind 'foo' of hilgw-foo does not load: {reason}" in line
 
 
 @pytest.fixture
@@ -184,13 +184,13 @@ def test_a_kind_declares_what_it_is() -> None:
     assert plugins.load(plugins.CONTROLLERS, "written").role is Role.PROXY
     assert plugins.load(plugins.CONTROLLERS, "peer").role is Role.PEER
     assert plugins.load(plugins.BODIES, "robot").retry_s == 1.0
-    for group, what, fix in (
+    for group, fault, fix in (
         (plugins.CONTROLLERS, "does not declare its `role`", "inherit one of InsideController, "),
         (plugins.BODIES, "does not declare simulated, retry_s", "inherit hilgw.bodies.base.Body"),
     ):
         with pytest.raises(ConfigError) as caught:
             plugins.load(group, "silent")
-        assert f"kind 'silent' of hilgw-parts does not load: it {what}" in caught.value.what
+        assert f"kind 'silent' of hilgw-parts does not load: it {fault}" in caught.value.what
         assert caught.value.fix.startswith(fix)
 
 

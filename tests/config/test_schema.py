@@ -196,8 +196,8 @@ def test_what_the_checks_refuse_editors_underline(
 # One message, at the line at hand.
 def errors(editor: jsonschema.Draft202012Validator, data: Any) -> list[tuple[list[Any], str]]:
     """All messages of a file, each with its place."""
-    found = editor.iter_errors(json.loads(json.dumps(data)))
-    return [(list(error.absolute_path), error.message) for error in found]
+    problems = editor.iter_errors(json.loads(json.dumps(data)))
+    return [(list(error.absolute_path), error.message) for error in problems]
 
 
 FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # each worker of the tests collects all
@@ -205,20 +205,20 @@ FAST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # each worker of the tests
 
 def entries() -> dict[tuple[str, str], tuple[Path, list[Any]]]:
     """Of each group and kind, a shipped file that has it, and where in the file."""
-    found: dict[tuple[str, str], tuple[Path, list[Any]]] = {}
+    places: dict[tuple[str, str], tuple[Path, list[Any]]] = {}
     for file in sorted(ROOT.glob("configs/*.yaml")):
         data = yaml.load(file.read_text(encoding="utf-8"), FAST)
         for name, entry in data.get("adapters", {}).items():
-            found.setdefault(("adapters", entry["kind"]), (file, ["adapters", name]))
+            places.setdefault(("adapters", entry["kind"]), (file, ["adapters", name]))
         for name, robot in data.get("robots", {}).items():
             for part in ("controller", "body", "motion"):
                 if part in robot:
-                    at = ["robots", name, part]
-                    found.setdefault((part, robot[part]["kind"]), (file, at))
+                    place = ["robots", name, part]
+                    places.setdefault((part, robot[part]["kind"]), (file, place))
             for device, entry in robot.get("devices", {}).items():
-                at = ["robots", name, "devices", device]
-                found.setdefault(("devices", entry["node"]), (file, at))
-    return found
+                place = ["robots", name, "devices", device]
+                places.setdefault(("devices", entry["node"]), (file, place))
+    return places
 
 
 ENTRIES = entries()
@@ -282,7 +282,7 @@ def test_choices_inside_an_entry_have_one_message_too(
     entry = {"kind": "uart", "port": "/dev/ttyUSB0"}
     for good in (entry, {**entry, "port": {"usb": {"location": "1-1.3"}}}):
         assert errors(editor, {"version": 1, "adapters": {"line": good}}) == []
-    found = errors(editor, {"version": 1, "adapters": {"line": entry | change}})
-    assert found[0][0] == ["adapters", "line", *place]
-    assert reported in found[0][1]
-    assert {len(where) for where, _ in found} == {2 + len(place)}
+    problems = errors(editor, {"version": 1, "adapters": {"line": entry | change}})
+    assert problems[0][0] == ["adapters", "line", *place]
+    assert reported in problems[0][1]
+    assert {len(where) for where, _ in problems} == {2 + len(place)}

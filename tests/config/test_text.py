@@ -102,7 +102,7 @@ def test_any_text_is_taken_or_an_error_at_its_place(name: str, text: str, tmp_pa
     """`hilgw check` reports errors by position, or none; its output has no such character."""
     shipped = (ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8")
     node = yaml.safe_load(shipped)
-    found = 0
+    refused = 0
     for path in {place(path): path for path in texts(node)}.values():
         whole = inner = copy.deepcopy(node)
         for key in path[:-1]:
@@ -113,8 +113,8 @@ def test_any_text_is_taken_or_an_error_at_its_place(name: str, text: str, tmp_pa
         lines = (out + err).splitlines()
         assert code in (0, 3) and lines
         assert all(line.startswith("f.yaml:") and line.isprintable() for line in lines)
-        found += code == 3
-    assert found > 5
+        refused += code == 3
+    assert refused > 5
 
 
 @pytest.mark.parametrize("text", ["\u202e", "a\u202eb", "\u20ac"])
@@ -129,7 +129,7 @@ def test_the_line_end_of_a_robot_is_bytes(text: str, errors: Callable[..., list[
 
 
 @pytest.mark.parametrize(
-    ("key", "what"),
+    ("key", "message"),
     [
         (r"\0", r"a key with the character \0; delete it"),
         (r"a\0b", r"a key with the character \0; delete it"),
@@ -138,11 +138,11 @@ def test_the_line_end_of_a_robot_is_bytes(text: str, errors: Callable[..., list[
 )
 @pytest.mark.parametrize("above", ["", "robots: {rover: {controller: ", "adapters: {a: "])
 def test_a_key_with_such_a_character_is_an_error(
-    key: str, what: str, above: str, errors: Callable[..., list[str]]
+    key: str, message: str, above: str, errors: Callable[..., list[str]]
 ) -> None:
     inside = f'{{kind: beacon, "{key}": 1}}' + "}" * above.count("{") if above else f'"{key}": 1'
-    found = "".join(errors(f"version: 1\n{above}{inside}\n"))
-    assert f"f:2:{len(above) + (16 if above else 1)}: " in found and what in found
+    reported = "".join(errors(f"version: 1\n{above}{inside}\n"))
+    assert f"f:2:{len(above) + (16 if above else 1)}: " in reported and message in reported
 
 
 def test_no_error_reaches_the_terminal_raw(tmp_path: Path) -> None:
@@ -181,14 +181,14 @@ def judge(text: str, *overrides: str) -> None:
     except ConfigErrors as errors:
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         assert errors.diagnostics
-        for found in errors.diagnostics:
-            assert found.message
-            assert found.fix
-            assert str(found).isprintable()
-            assert len(str(found)) < 1500
-            if found.file == "f":
-                assert 1 <= found.line <= len(lines)
-                assert 1 <= found.column <= len(lines[found.line - 1]) + 1
+        for diagnostic in errors.diagnostics:
+            assert diagnostic.message
+            assert diagnostic.fix
+            assert str(diagnostic).isprintable()
+            assert len(str(diagnostic)) < 1500
+            if diagnostic.file == "f":
+                assert 1 <= diagnostic.line <= len(lines)
+                assert 1 <= diagnostic.column <= len(lines[diagnostic.line - 1]) + 1
 
 
 @given(st.binary(max_size=80))
@@ -196,9 +196,9 @@ def test_random_bytes(data: bytes) -> None:
     try:
         text = decode(data, "f")
     except ConfigErrors as errors:
-        (found,) = errors.diagnostics
-        assert str(found).isprintable()
-        assert found.line <= data.count(b"\n") + data.count(b"\r") + 1
+        (diagnostic,) = errors.diagnostics
+        assert str(diagnostic).isprintable()
+        assert diagnostic.line <= data.count(b"\n") + data.count(b"\r") + 1
         return
     judge(text)
 
@@ -218,11 +218,11 @@ def test_the_shipped_file_with_pieces_cut_and_put_in(data: st.DataObject) -> Non
 
 
 def places(data: object, path: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
-    found = [path] if path else []
+    paths = [path] if path else []
     if isinstance(data, dict):
         for key, value in data.items():
-            found += places(value, (*path, key))
-    return found
+            paths += places(value, (*path, key))
+    return paths
 
 
 @cases(4)
@@ -232,8 +232,8 @@ def places(data: object, path: tuple[object, ...] = ()) -> list[tuple[object, ..
     st.integers(0, 4),
     st.booleans(),
 )
-def test_libyaml_changes_nothing(words: str, at: int, removed: int, alone: bool) -> None:
-    text = words if alone else SHIPPED[:at] + words + SHIPPED[at + removed :]
+def test_libyaml_changes_nothing(words: str, begin: int, removed: int, alone: bool) -> None:
+    text = words if alone else SHIPPED[:begin] + words + SHIPPED[begin + removed :]
     assert compose(text, "f") == compose_with(text, "f", fast=False)
 
 
@@ -267,9 +267,9 @@ def problems(text: str) -> list[str]:
 
 
 def only(text: str) -> str:
-    found = problems(text)
-    assert len(found) == 1, found
-    return found[0]
+    lines = problems(text)
+    assert len(lines) == 1, lines
+    return lines[0]
 
 
 @pytest.mark.parametrize(
@@ -343,8 +343,8 @@ def test_places_count_as_editors_do() -> None:
     assert document.values[("a", 1, 1)].line == 3
     assert document.values[("a", 1, 1)].column == 9
     assert document.keys[("b",)].line == 4
-    found = [(each.line, each.column, each.path) for each in document.problems]
-    assert found == [(3, 9, "a[1][1]"), (5, 4, "c")]
+    positions = [(each.line, each.column, each.path) for each in document.problems]
+    assert positions == [(3, 9, "a[1][1]"), (5, 4, "c")]
 
 
 @pytest.mark.parametrize(

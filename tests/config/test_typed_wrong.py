@@ -73,9 +73,9 @@ SLIPS: list[tuple[str, str, str]] = [  # what is replaced, by what, the error
 @pytest.mark.parametrize(("word", "slip", "expected"), SLIPS)
 def test_a_slip_is_an_error_with_a_fix(errors: Lines, word: str, slip: str, expected: str) -> None:
     assert word in GOOD and load_text(GOOD, "f").warnings == []
-    (found,) = errors(GOOD.replace(word, slip, 1))
+    (error,) = errors(GOOD.replace(word, slip, 1))
     where, _, fix = expected.partition("*")
-    assert found.startswith(f"f:{where}") and found.endswith(fix)
+    assert error.startswith(f"f:{where}") and error.endswith(fix)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_a_slip_is_an_error_with_a_fix(errors: Lines, word: str, slip: str, expe
 )
 def test_the_value_of_a_mock_in_words_of_yaml(errors: Lines, value: str, message: str) -> None:
     assert load_text(f"{GOOD}    mock: {{replies: {{ping: pong}}}}\nbackend: mock\n", "f")
-    (found,) = errors(f"{GOOD}    mock: {{replies: {value}}}\nbackend: mock\n")
-    assert found.startswith("f:14:") and message in found
+    (error,) = errors(f"{GOOD}    mock: {{replies: {value}}}\nbackend: mock\n")
+    assert error.startswith("f:14:") and message in error
 
 
 # Every number of a configuration has a range, so no number reaches code that it would break.
@@ -98,11 +98,11 @@ def settings_classes() -> Iterator[type[Any]]:
     for module in pkgutil.walk_packages(hilgw.__path__, "hilgw."):
         if "__main__" in module.name:
             continue
-        for found in vars(importlib.import_module(module.name)).values():
-            if not (isinstance(found, type) and is_dataclass(found)):
+        for kind in vars(importlib.import_module(module.name)).values():
+            if not (isinstance(kind, type) and is_dataclass(kind)):
                 continue
-            if any("doc" in field.metadata for field in fields(found)):
-                yield found
+            if any("doc" in field.metadata for field in fields(kind)):
+                yield kind
 
 
 def is_number(hint: Any) -> bool:

@@ -47,12 +47,14 @@ def compared(
 def test_a_known_delay_and_offset_are_found(
     delay_ms: float, offset: float, period_ms: float
 ) -> None:
-    found = compared(wave, lambda t: wave(t) + offset, delay_ms, seconds=12, period_ms=period_ms)
-    assert found.delay_ms == pytest.approx(delay_ms, abs=max(2.0, period_ms / 8))
-    assert found.offset == pytest.approx(offset, abs=0.3)  # the wave's mean is not quite 0
-    assert found.rms is not None and found.offset is not None
-    assert found.rms >= abs(found.offset) - 0.1
-    assert found.gain == pytest.approx(1, abs=0.04)
+    difference = compared(
+        wave, lambda t: wave(t) + offset, delay_ms, seconds=12, period_ms=period_ms
+    )
+    assert difference.delay_ms == pytest.approx(delay_ms, abs=max(2.0, period_ms / 8))
+    assert difference.offset == pytest.approx(offset, abs=0.3)  # the wave's mean is not quite 0
+    assert difference.rms is not None and difference.offset is not None
+    assert difference.rms >= abs(difference.offset) - 0.1
+    assert difference.gain == pytest.approx(1, abs=0.04)
 
 
 def reported(signal: Signal, delay_ms: float) -> Divergence:
@@ -64,11 +66,11 @@ def reported(signal: Signal, delay_ms: float) -> Divergence:
 @pytest.mark.parametrize("hertz", [0.2, 0.5, 1.0, 2.0])
 def test_a_motion_that_repeats_has_its_least_delay(hertz: float, delay_ms: float) -> None:
     """Its correlation is as great a period later."""
-    found = reported(lambda t: math.sin(math.tau * hertz * t), delay_ms)
-    assert found.delay_ms == pytest.approx(delay_ms, abs=0.5)
-    assert found.offset == pytest.approx(0.25, abs=0.002)
+    difference = reported(lambda t: math.sin(math.tau * hertz * t), delay_ms)
+    assert difference.delay_ms == pytest.approx(delay_ms, abs=0.5)
+    assert difference.offset == pytest.approx(0.25, abs=0.002)
     late = math.sqrt(2) * math.sin(math.pi * hertz * delay_ms / 1000)
-    assert found.rms == pytest.approx(math.hypot(0.25, late), abs=0.002)
+    assert difference.rms == pytest.approx(math.hypot(0.25, late), abs=0.002)
 
 
 @pytest.mark.parametrize("delay_ms", [0, 48, -64])
@@ -83,9 +85,9 @@ def test_a_motion_that_repeats_has_its_least_delay(hertz: float, delay_ms: float
 def test_a_scale_error_is_a_gain_and_not_an_offset(
     signal: Signal, gain: float, offset: float, delay_ms: float
 ) -> None:
-    found = compared(signal, lambda t: gain * signal(t) + offset, delay_ms)
-    assert found.gain == pytest.approx(gain, abs=0.005)
-    assert found.offset == pytest.approx(offset, abs=12)
+    difference = compared(signal, lambda t: gain * signal(t) + offset, delay_ms)
+    assert difference.gain == pytest.approx(gain, abs=0.005)
+    assert difference.offset == pytest.approx(offset, abs=12)
 
 
 def test_a_constant_value_and_noise_have_no_gain() -> None:
@@ -96,11 +98,11 @@ def test_a_constant_value_and_noise_have_no_gain() -> None:
 
 
 def test_no_number_is_minus_zero() -> None:
-    found = reported(lambda t: -0.0, 0)
+    difference = reported(lambda t: -0.0, 0)
     series = Series()
     series.first(0.0, 0)
     series.second(-0.0, 0)
-    assert str(series.divergence().offset) == "0.0" and found.offset == 0.25
+    assert str(series.divergence().offset) == "0.0" and difference.offset == 0.25
     shown = Divergence(-0.0, 1.1, -0.3, 0.0, 5, 0)
     assert divergence_words({"eye": shown}) == ["eye offset 0 gain 1.10 RMS 0 0 ms"]
     (_, line) = divergence_table({"eye": as_dict(shown)})
@@ -108,8 +110,8 @@ def test_no_number_is_minus_zero() -> None:
 
 
 def test_equal_bodies_do_not_diverge() -> None:
-    found = compared(wave, wave)
-    assert (found.offset, found.rms, found.delay_ms, found.gain) == (0, 0, 0, 1)
+    difference = compared(wave, wave)
+    assert (difference.offset, difference.rms, difference.delay_ms, difference.gain) == (0, 0, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +125,8 @@ def test_equal_bodies_do_not_diverge() -> None:
     ids=["constant", "one constant", "growing", "unlike"],
 )
 def test_no_delay_without_likeness(first: Signal, second: Signal) -> None:
-    found = compared(first, second)
-    assert (found.delay_ms, found.pairs) == (None, 400)
+    difference = compared(first, second)
+    assert (difference.delay_ms, difference.pairs) == (None, 400)
 
 
 def test_a_delay_beyond_the_window_is_unknown() -> None:
@@ -151,12 +153,12 @@ def test_any_values_leave_plain_numbers(values: list[tuple[bool, float, int]]) -
     for is_first, value, now in values:
         (series.first if is_first else series.second)(value, now)
     series.estimate_delay()
-    found = series.divergence()
-    for number in (found.offset, found.delay_ms, found.rms):
+    difference = series.divergence()
+    for number in (difference.offset, difference.delay_ms, difference.rms):
         assert number is None or math.isfinite(number)
     finite = sum(math.isfinite(value) for _, value, _ in values)
-    assert found.pairs + found.skipped <= len(values)
-    assert found.skipped >= len(values) - finite
+    assert difference.pairs + difference.skipped <= len(values)
+    assert difference.skipped >= len(values) - finite
 
 
 def test_values_that_are_not_finite_are_counted_and_skipped() -> None:
@@ -165,8 +167,8 @@ def test_values_that_are_not_finite_are_counted_and_skipped() -> None:
         series.first(value, 0)
     series.second(3.0, 1)
     series.second(math.nan, 2)
-    found = series.divergence()
-    assert (found.offset, found.rms, found.pairs, found.skipped) == (2, 2, 1, 3)
+    difference = series.divergence()
+    assert (difference.offset, difference.rms, difference.pairs, difference.skipped) == (2, 2, 1, 3)
 
 
 def test_memory_and_work_are_bounded() -> None:
@@ -192,6 +194,6 @@ def test_a_vector_is_compared_number_by_number() -> None:
     comparison = Comparison()
     comparison.first("gps", (1.0, 2.0, 3.0, 0.0), gps.reports, 0)
     comparison.second("gps", (1.5, 2.0, 1.0, 0.0), gps.reports, NS_PER_S)
-    found = comparison.divergences()
-    assert list(found) == ["gps.speed", "gps.x", "gps.y", "gps.z"]
-    assert [found[f"gps.{axis}"].offset for axis in "xyz"] == [0.5, 0.0, -2.0]
+    differences = comparison.divergences()
+    assert list(differences) == ["gps.speed", "gps.x", "gps.y", "gps.z"]
+    assert [differences[f"gps.{axis}"].offset for axis in "xyz"] == [0.5, 0.0, -2.0]

@@ -205,9 +205,9 @@ def test_late_answers_are_counted_and_prolong_the_silence_but_not_for_ever() -> 
     asked(exchange, 0)
     begun = exchange.next_deadline()
     assert begun is not None and exchange.end_late(begun)
-    for at in range(0, 2 * LONGEST_QUIET_NS, 50 * MS):
-        exchange.late(1, begun + at)
-        assert exchange.may_ask(Asked(b"", 1), begun + at) is (at >= LONGEST_QUIET_NS)
+    for late_ns in range(0, 2 * LONGEST_QUIET_NS, 50 * MS):
+        exchange.late(1, begun + late_ns)
+        assert exchange.may_ask(Asked(b"", 1), begun + late_ns) is (late_ns >= LONGEST_QUIET_NS)
     assert counts["late_answers"] == 2 * LONGEST_QUIET_NS // (50 * MS)
 
 

@@ -49,8 +49,8 @@ def machine(
     )
 
 
-def problems(found: list[Finding]) -> list[Finding]:
-    return [finding for finding in found if not finding.ok]
+def problems(findings: list[Finding]) -> list[Finding]:
+    return [finding for finding in findings if not finding.ok]
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def healthy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def the_problem(found: list[Finding]) -> Finding:
-    (problem,) = problems(found)
+def the_problem(findings: list[Finding]) -> Finding:
+    (problem,) = problems(findings)
     assert problem.fix
     return problem
 
@@ -74,7 +74,7 @@ AGETTY = "serial-getty@ttyUSB0.service"
 
 
 @pytest.mark.parametrize(
-    ("files", "given", "what", "fix"),
+    ("files", "given", "message", "fix"),
     [
         ({}, {"groups": USERS}, "", "sudo usermod -aG dialout ada"),
         ({}, {"groups": USERS, "members": ["eva", "ada"]}, "", "log out and in again"),
@@ -110,12 +110,12 @@ AGETTY = "serial-getty@ttyUSB0.service"
     ],
 )
 def test_a_problem_has_its_fix(
-    healthy: Path, files: dict[str, str], given: dict[str, Any], what: str, fix: str
+    healthy: Path, files: dict[str, str], given: dict[str, Any], message: str, fix: str
 ) -> None:
     for path, text in files.items():
         put(healthy, path, text)
     problem = the_problem(examine(machine(healthy, **given)))
-    assert what in problem.what
+    assert message in problem.what
     assert fix in problem.fix
     assert ("kill" in problem.fix) == (fix == "kill 77")
 
@@ -151,16 +151,16 @@ def test_a_converter_without_a_serial_port(healthy: Path, driver: str) -> None:
         (interface / "driver").symlink_to(healthy / "sys/bus/usb/drivers" / driver)
     problem = the_problem(examine(machine(healthy)))
     assert problem.subject == "USB 1-1.3"
-    what = "USB Serial (1a86:7523) has no serial port; driver: "
-    assert problem.what == what + (driver or "none")
+    text = "USB Serial (1a86:7523) has no serial port; driver: "
+    assert problem.what == text + (driver or "none")
     assert "sudo modprobe ch341" in problem.fix and "brltty" in problem.fix
 
 
 def test_a_uart_that_the_kernel_only_lists_is_not_a_port(tmp_path: Path) -> None:
     put(tmp_path, "dev/ttyS0")
-    for kind, found in (("0\n", []), ("4\n", [tmp_path / "dev/ttyS0"])):
+    for kind, ports in (("0\n", []), ("4\n", [tmp_path / "dev/ttyS0"])):
         put(tmp_path, "sys/class/tty/ttyS0/type", kind)
-        assert machine(tmp_path).ports() == found
+        assert machine(tmp_path).ports() == ports
 
 
 def test_the_rule_applies_to_what_is_plugged_in_already() -> None:
@@ -193,14 +193,14 @@ def test_the_ports_of_a_configuration_and_their_permission(
         "uart": str(healthy / "dev/ttyUSB9"),
         "estop": UsbId(vid=0x1A86, pid=0x7523, serial="none has it"),
     }
-    found = {each.subject: each for each in examine(machine(healthy), ports)}
-    assert found["rover.body"].ok
-    assert found["rover.body"].what == f"{free} (-rw-rw----): you can open it"
-    assert found["xbee"].what == f"{shut} (-rw-------): permission denied"
-    assert f"sudo chgrp dialout {shut} && sudo chmod 660 {shut}" in found["xbee"].fix
-    assert "No such file" in found["uart"].what and "check the cable" in found["uart"].fix
-    assert "no such USB device" in found["estop"].what
-    assert not any(found[each].ok for each in ("xbee", "uart", "estop"))
+    findings = {each.subject: each for each in examine(machine(healthy), ports)}
+    assert findings["rover.body"].ok
+    assert findings["rover.body"].what == f"{free} (-rw-rw----): you can open it"
+    assert findings["xbee"].what == f"{shut} (-rw-------): permission denied"
+    assert f"sudo chgrp dialout {shut} && sudo chmod 660 {shut}" in findings["xbee"].fix
+    assert "No such file" in findings["uart"].what and "check the cable" in findings["uart"].fix
+    assert "no such USB device" in findings["estop"].what
+    assert not any(findings[each].ok for each in ("xbee", "uart", "estop"))
 
 
 def test_doctor_names_the_ports_of_a_file(

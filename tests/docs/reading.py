@@ -13,6 +13,6 @@ def pages(*names: str) -> str:
 
 def blocks(kind: str, page: str) -> list[str]:
     """Return the blocks of this kind on a page."""
-    found = re.findall(rf"```{kind}\n(.*?)```", page, re.S)
-    assert found, f"the page has no block of {kind}"
-    return found
+    texts = re.findall(rf"```{kind}\n(.*?)```", page, re.S)
+    assert texts, f"the page has no block of {kind}"
+    return texts

@@ -204,9 +204,9 @@ def test_what_a_row_names_exists() -> None:
         assert way in ("works", "successor", "no"), function
         named = [python] if python else []
         if way == "successor":
-            found = re.findall(r"`((?:Robot|Motor|Keyboard)\.\w+|threading\.\w+|sys\.\w+)", text)
-            assert found, f"{function}: a successor is named"
-            named += found
+            names = re.findall(r"`((?:Robot|Motor|Keyboard)\.\w+|threading\.\w+|sys\.\w+)", text)
+            assert names, f"{function}: a successor is named"
+            named += names
         for name in named:
             owner, _, attribute = name.partition(".")
             if owner in ("threading", "sys"):

@@ -229,8 +229,8 @@ def test_commands_show_both(lab: Lab) -> None:
     simulator, bench, endpoint = lab
 
     def measured() -> dict[str, Any]:
-        (found,) = json.loads(run("status", "--json", cwd=simulator.cwd).stdout)
-        return found if found["latency"]["link"].get("bench", {}).get("count") else {}
+        (report,) = json.loads(run("status", "--json", cwd=simulator.cwd).stdout)
+        return report if report["latency"]["link"].get("bench", {}).get("count") else {}
 
     wait_until(measured, what="packets of the other")
     shown = run("status", cwd=simulator.cwd).stdout
@@ -247,10 +247,10 @@ def test_commands_show_both(lab: Lab) -> None:
         def has_both(words: tuple[str, ...] = words) -> bool:
             """Whether all is there: a scan ends after a second, however slow the machine is."""
             done = run("scan", "--network", *words, "--json", cwd=simulator.cwd)
-            found = {each["name"]: each for each in json.loads(done.stdout or "[]")}
-            return found.keys() == {"simulator", "bench"} and (
-                found["simulator"]["robots"].keys() == {"rover"}
-                and "xbee0" in found["bench"]["listeners"]
+            reports = {each["name"]: each for each in json.loads(done.stdout or "[]")}
+            return reports.keys() == {"simulator", "bench"} and (
+                reports["simulator"]["robots"].keys() == {"rover"}
+                and "xbee0" in reports["bench"]["listeners"]
             )
 
         wait_until(has_both, what="both")

@@ -120,8 +120,8 @@ EXAMPLES = blocks("python", TESTING_PAGE)
 
 @pytest.mark.process
 def test_its_examples_pass(tmp_path: Path) -> None:
-    for at, example in enumerate(EXAMPLES):
-        (tmp_path / f"test_example_{at}.py").write_text(example)
+    for number, example in enumerate(EXAMPLES):
+        (tmp_path / f"test_example_{number}.py").write_text(example)
     for folder in ("configs", "docs"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     command = [sys.executable, "-m", "pytest", "-W", "error", "-p", "no:cacheprovider"]

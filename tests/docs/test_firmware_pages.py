@@ -218,8 +218,8 @@ def test_the_sketch_answers_and_sees_the_end(board: Board, tmp_path: Path) -> No
     words = [*command("--config"), "--set", f"adapters.arduino.port={board.path}"]
     with Gateway(tmp_path, words) as gateway:
         *by_hand, text = (word.strip('"') for word in command("send"))
-        for each in (text, "ping " + "x" * 80, "ping after it"):
-            assert run(*by_hand, each, cwd=tmp_path).returncode == 0
+        for line in (text, "ping " + "x" * 80, "ping after it"):
+            assert run(*by_hand, line, cwd=tmp_path).returncode == 0
         for answer in ("pong 2", "pong by hand", "pong after it"):
             shown = re.compile(rf'arduino +ch 1 +"{answer}" \d+ B +-> rover.rx')
             wait_until(lambda shown=shown: shown.search(gateway.text()) is not None, what=answer)

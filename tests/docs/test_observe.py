@@ -254,12 +254,12 @@ Path_ = tuple[str, ...]
 def frozen() -> dict[str, Any]:
     """The reports of the shipped configurations and of more, by name."""
     folder = ROOT / "tests" / "golden"
-    found = {}
+    statuses = {}
     for path in (*folder.glob("*.txt"), *folder.glob("more/*.txt")):
         _, _, rest = path.read_text(encoding="utf-8").partition("=== report\n")
         if rest:
-            found[path.stem] = json.loads(rest.split("\n\n=== ended")[0])
-    return found
+            statuses[path.stem] = json.loads(rest.split("\n\n=== ended")[0])
+    return statuses
 
 
 def leaves(value: Any, path: Path_ = ()) -> Iterator[Path_]:
@@ -284,13 +284,13 @@ PATTERNS = {key: report_pattern(key) for key in KEYS}
 
 def matched(report: Mapping[str, Any]) -> set[str]:
     """The keys of the page that this report has. All of the report must be on the page."""
-    found = set()
+    keys = set()
     for path in leaves(report):
         text = "\0".join(path)
         named = {key for key, known in PATTERNS.items() if known.fullmatch(text)}
         assert len(named) == 1, (path, named)
-        found |= named
-    return found
+        keys |= named
+    return keys
 
 
 @pytest.fixture(scope="module")
@@ -332,8 +332,8 @@ def until_ready(folder: Path, config: str, *more: str) -> dict[str, Any]:
 @pytest.mark.process
 def test_every_key_of_a_report_is_on_the_page_and_no_other(reports: dict[str, Any]) -> None:
     assert len(KEYS) == len(set(KEYS)) > 80
-    found = set().union(*(matched(report) for report in (*reports.values(), rare_counts())))
-    assert set(KEYS) - found == {
+    keys = set().union(*(matched(report) for report in (*reports.values(), rare_counts())))
+    assert set(KEYS) - keys == {
         "control_loops.ROBOT.shadow.refused.REASON",
         "control_loops.ROBOT.commands_superseded",  # test_refused_commands
         "control_loops.ROBOT.commands_dropped",

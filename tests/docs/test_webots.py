@@ -214,8 +214,8 @@ SHIPPED = yaml.safe_load((ROOT / "configs" / "webots-proxy.yaml").read_text())
 
 
 def block(kind: str) -> str:
-    (found,) = blocks(kind, WEBOTS_PROXY_PAGE)
-    return "\n".join(line.removeprefix("   ") for line in found.splitlines())
+    (text,) = blocks(kind, WEBOTS_PROXY_PAGE)
+    return "\n".join(line.removeprefix("   ") for line in text.splitlines())
 
 
 def test_the_world_has_the_devices_of_the_configuration() -> None:

@@ -64,10 +64,10 @@ class Peer:
     def wait_for(self, data: bytes, deadline_s: float = DEADLINE_S) -> int:
         """Reads until these bytes have come and forgets up to their end; monotonic ns."""
         end = time.monotonic() + deadline_s
-        while (at := self.received.find(data)) < 0:
+        while (begin := self.received.find(data)) < 0:
             self.read(end)
         now = time.monotonic_ns()
-        del self.received[: at + len(data)]
+        del self.received[: begin + len(data)]
         return now
 
     def read(self, end: float) -> None:
@@ -85,9 +85,9 @@ class Peer:
                 self.received += data
 
     def messages(self) -> list[bytes]:
-        found = wire.whole_messages(bytes(self.received), TYPES, extended=True)
-        assert found is not None, self.received.hex(" ")
-        return found
+        messages = wire.whole_messages(bytes(self.received), TYPES, extended=True)
+        assert messages is not None, self.received.hex(" ")
+        return messages
 
     def finish(self) -> None:
         self.connection.close()
@@ -142,8 +142,8 @@ def connect(port: int, devices: Devices = CAB) -> Peer:
 
 def port_in(text: str) -> int:
     """The port on which a gateway listens, from its output; 0 before it prints the port."""
-    _, found, rest = text.partition("listening on 127.0.0.1:")
-    return int(rest.split()[0]) if found and rest.split() else 0
+    _, separator, rest = text.partition("listening on 127.0.0.1:")
+    return int(rest.split()[0]) if separator and rest.split() else 0
 
 
 CONTROLLER = """

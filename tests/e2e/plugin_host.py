@@ -97,9 +97,9 @@ class PluginHost:
 
         with self._arrived:
             assert self._arrived.wait_for(found, DEADLINE_S), f"{word}: {self.lines} {self.text()}"
-            at = next(i for i, line in enumerate(self.lines) if line.split()[0] == word)
-            line = self.lines[at]
-            del self.lines[: at + 1]
+            index = next(i for i, line in enumerate(self.lines) if line.split()[0] == word)
+            line = self.lines[index]
+            del self.lines[: index + 1]
         return line
 
     def ask(self, command: str) -> str:

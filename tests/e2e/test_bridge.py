@@ -398,8 +398,8 @@ def test_avrdude_reads_the_signature_over_the_bridge(device: Device, tmp_path: P
     with Bridge(device) as bridge, running(BootLoader(device).work):
         host, port = bridge.address
         words = ("avrdude", "-c", "arduino", "-p", "m328p", "-P", f"net:{host}:{port}")
-        found = run_program(*words, cwd=tmp_path)
-    assert "0x1e950f" in found.stderr and found.returncode == 0, found.stderr
+        done = run_program(*words, cwd=tmp_path)
+    assert "0x1e950f" in done.stderr and done.returncode == 0, done.stderr
 
 
 SYNC, READ_REG = 0x08, 0x0A

@@ -162,8 +162,8 @@ def test_it_reads_writes_and_moves(firmware_mock: Any, monkeypatch: pytest.Monke
     assert port.openPort() and port.setBaudRate(115200)
     try:
         assert client.ping(port, 1) == (1060, COMM_SUCCESS, 0)
-        found, result = client.broadcastPing(port)
-        assert result == COMM_SUCCESS and sorted(found) == [1, 2]
+        servos, result = client.broadcastPing(port)
+        assert result == COMM_SUCCESS and sorted(servos) == [1, 2]
         assert client.write1ByteTxRx(port, 1, 11, 1) == (COMM_SUCCESS, 0)
         assert client.write1ByteTxRx(port, 1, 64, 1) == (COMM_SUCCESS, 0)
         assert client.write1ByteTxRx(port, 1, 11, 3) == (COMM_SUCCESS, 7)  # locked: torque on
@@ -277,8 +277,8 @@ def test_what_we_send_is_what_lirc_decodes(name: str, tmp_path: Path) -> None:
         return await output_of("irsimreceive", "lircd.conf", "light", cwd=tmp_path)
 
     text = asyncio.run(asyncio.wait_for(scenario(), 60))
-    found = re.findall(r"^[0-9a-f]{16} 00 (KEY_\d) ", text, re.MULTILINE)
-    assert found == list(keys) * 2, text
+    names = re.findall(r"^[0-9a-f]{16} 00 (KEY_\d) ", text, re.MULTILINE)
+    assert names == list(keys) * 2, text
 
 
 class Tape:

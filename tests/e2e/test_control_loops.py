@@ -330,7 +330,7 @@ print("all well")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what"),
+    ("arguments", "message"),
     [
         (["exec"], "no program given"),
         (["exec", "--url", "tcp://127.0.0.1:1/r"], "no program given"),
@@ -343,14 +343,14 @@ print("all well")
     ],
 )
 def test_errors_of_exec(
-    arguments: list[str], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "execve")  # of this process
     (tmp_path / "brain.py").write_text(BRAIN)
     (tmp_path / "rover.yaml").write_text(ROBOT)
     (tmp_path / "open.yaml").write_text(OPEN.format(host=HOST, port=1234))
     code, _, errors = in_process(*arguments, cwd=tmp_path)
-    assert code != 0 and what in errors and "Traceback" not in errors
+    assert code != 0 and message in errors and "Traceback" not in errors
 
 
 @pytest.mark.parametrize("url", ["tcp://h:1/r", "tls://h/r", "ipc://1/r", "tcp://h", "rover"])

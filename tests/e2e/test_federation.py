@@ -36,8 +36,8 @@ def nodes(*settings: dict[str, Any]) -> Iterator[list[Any]]:
     try:
         yield made
     finally:
-        for each in made:
-            each.close()
+        for node in made:
+            node.close()
 
 
 def up(*made: Any) -> None:

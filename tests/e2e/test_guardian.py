@@ -135,28 +135,28 @@ SEARCHES = (
 
 def children(pid: int) -> list[int]:
     """The tree below a process, leaves first."""
-    found = []
-    for each in Path("/proc").iterdir():
+    pids = []
+    for process in Path("/proc").iterdir():
         with suppress(OSError):
-            if each.name.isdigit() and f"\nPPid:\t{pid}\n" in (each / "status").read_text():
-                found += [*children(int(each.name)), int(each.name)]
-    return found
+            if process.name.isdigit() and f"\nPPid:\t{pid}\n" in (process / "status").read_text():
+                pids += [*children(int(process.name)), int(process.name)]
+    return pids
 
 
 def guardians(pid: int) -> set[int]:
     """The guardians of this gateway, by their lock."""
-    found = set()
-    for each in Path("/proc").iterdir():
+    pids = set()
+    for process in Path("/proc").iterdir():
         with suppress(OSError):
-            if each.name.isdigit() and (each / "comm").read_text().strip() == NAME:
+            if process.name.isdigit() and (process / "comm").read_text().strip() == NAME:
                 memories = [
                     link.read_bytes()
-                    for link in (each / "fd").iterdir()
+                    for link in (process / "fd").iterdir()
                     if str(link.readlink()).startswith("/memfd:")
                 ]
                 locks = [leftover.LOCK.unpack_from(data, leftover.LOCK_AT) for data in memories]
-                found |= {int(each.name) for lock in locks if lock[1] == pid}
-    return found
+                pids |= {int(process.name) for lock in locks if lock[1] == pid}
+    return pids
 
 
 @contextmanager
@@ -191,19 +191,19 @@ def test_no_kill_by_name_or_tree_finds_the_guardian(bench: ModuleType, tmp_path:
         with again(tmp_path) as (process, output):  # a second one leaves the guardian alone
             assert process.wait(60) == 4, output.read_text()
         assert guardians(pid) == {guardian}
-        found: set[int] = set()
+        pids: set[int] = set()
         for search in SEARCHES:
             listed = subprocess.run(search, capture_output=True, text=True).stdout.split()
-            found |= set(map(int, listed))
-        assert pid in found
-        assert guardian not in found
+            pids |= set(map(int, listed))
+        assert pid in pids
+        assert guardian not in pids
         tree = children(pid)
         assert guardian not in tree
         assert guardian not in children(os.getpid())
         assert os.getsid(guardian) != os.getsid(pid)
         assert os.getpgid(guardian) != os.getpgid(pid)
-        for each in (*tree, pid):
-            os.kill(each, signal.SIGKILL)
+        for victim in (*tree, pid):
+            os.kill(victim, signal.SIGKILL)
         all_stop(gateway)
         gateway.process.wait()
         wait_until(lambda: f"{NAME}: hilgw was killed" in gateway.text())

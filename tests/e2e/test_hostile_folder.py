@@ -182,8 +182,8 @@ def test_a_gateway_commands_beside_it_and_programs_have_their_own_modules(folder
             assert watch.stdout.readline()
         folder.run(BESIDE)
     for robot in ("rover", "drone"):
-        found = (folder.brains / f"brain.py.{robot}").read_text()
-        assert found == f"{folder.brains}/helper.py {folder.brains}/colorsys.py"
+        paths = (folder.brains / f"brain.py.{robot}").read_text()
+        assert paths == f"{folder.brains}/helper.py {folder.brains}/colorsys.py"
     folder.run(ALONE)
 
 

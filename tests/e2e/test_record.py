@@ -36,16 +36,16 @@ def tshark(path: Path, *options: str) -> list[str]:
 
 def writers_of(gateway: Gateway) -> list[Path]:
     """The processes that write its recordings."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
+    processes = []
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            parent = each.joinpath("stat").read_text().rpartition(")")[2].split()[1]
-            words = each.joinpath("cmdline").read_bytes()
+            parent = process.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            words = process.joinpath("cmdline").read_bytes()
         except OSError:
             continue  # some process of this machine has ended
         if parent == str(gateway.process.pid) and b"hilgw.record.writer" in words:
-            found.append(each)
-    return found
+            processes.append(process)
+    return processes
 
 
 @pytest.mark.judge("tshark")
@@ -86,9 +86,9 @@ def test_beside_a_run_and_after_its_kill(tmp_path: Path) -> None:
     files = sorted(tmp_path.glob("kept/20*"), key=lambda path: path.stat().st_mtime_ns)
     assert len(files) == 3
     for path in files:
-        found = Recording(path)
-        events = list(found.events())
-        assert (found.truncated, found.error) == (False, None)
+        recording = Recording(path)
+        events = list(recording.events())
+        assert (recording.truncated, recording.error) == (False, None)
         assert path.stat().st_mode & 0o777 == 0o600
         assert events
     assert len(tshark(path)) >= len(events)
@@ -133,9 +133,9 @@ def test_a_disk_that_takes_no_more_ends_no_run(tmp_path: Path) -> None:
     recorded = report_in(tmp_path)["recordings"]["a.pcapng"]
     assert recorded["lost"] > 100
     assert f"EVENTS LOST: {recorded['error']}" in text.split("summary")[1]
-    found = Recording(path)
-    assert list(found.events())
-    assert (found.truncated, found.error) == (False, None)
+    recording = Recording(path)
+    assert list(recording.events())
+    assert (recording.truncated, recording.error) == (False, None)
 
 
 FAST = ("--speed", "max", "--duration", "3s")

@@ -87,8 +87,8 @@ def test_packets_wait_while_another_program_has_the_port(gateway: Gateway, devic
         assert device.read() == b""
         _, errors = process.communicate("x", timeout=DEADLINE_S)
     assert process.returncode == 0 and "uart0 is up again after" in errors
-    found = bytearray()
-    wait_until(lambda: (found.extend(device.read()), found == b"one\ntwo\n")[1])
+    data = bytearray()
+    wait_until(lambda: (data.extend(device.read()), data == b"one\ntwo\n")[1])
 
 
 def test_what_a_program_leaves_on_the_line_does_not_stay(gateway: Gateway, device: Device) -> None:

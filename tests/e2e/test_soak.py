@@ -63,9 +63,9 @@ def test_the_checker_finds_what_is_wrong(
     for number in order:
         checker.check(numbered.payload(number, 7))
     checker.finish(4)
-    found = checker.as_dict()
-    assert (found["lost"], found["doubled"], found["reordered"]) == (lost, doubled, reordered)
-    assert found["altered"] == 0
+    counts = checker.as_dict()
+    assert (counts["lost"], counts["doubled"], counts["reordered"]) == (lost, doubled, reordered)
+    assert counts["altered"] == 0
 
 
 def test_the_checker_finds_altered_and_misdirected_packets(numbered: ModuleType) -> None:
@@ -134,9 +134,9 @@ def slow_clients(port: int, count: int, host: str = "127.0.0.1") -> Iterator[lis
 
     def drip() -> None:
         while not done.wait(0.2):
-            for each in clients:
+            for client in clients:
                 with suppress(OSError):  # it was ended
-                    each.send(b"X")
+                    client.send(b"X")
 
     dripping = threading.Thread(target=drip)
     dripping.start()
@@ -147,8 +147,8 @@ def slow_clients(port: int, count: int, host: str = "127.0.0.1") -> Iterator[lis
     finally:
         done.set()
         dripping.join()
-        for each in clients:
-            each.close()
+        for client in clients:
+            client.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 

@@ -96,11 +96,11 @@ def request_of(connection: socket.socket) -> tuple[int, dict[int, bytes]]:
 
     (size,) = struct.unpack("<i", exactly(4))
     body = exactly(size - 4)
-    blocks, at = {}, 4
-    while at < len(body):
-        tag, length = struct.unpack_from("<Hi", body, at)
-        blocks[tag] = body[at + 6 : at + 6 + length]
-        at += 6 + length
+    blocks, begin = {}, 4
+    while begin < len(body):
+        tag, length = struct.unpack_from("<Hi", body, begin)
+        blocks[tag] = body[begin + 6 : begin + 6 + length]
+        begin += 6 + length
     return int.from_bytes(body[:4], "little"), blocks
 
 

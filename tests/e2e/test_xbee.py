@@ -258,10 +258,10 @@ def test_an_xbee_and_its_network_are_found_and_nothing_is_changed(tmp_path: Path
         for _ in range(2):  # the second scan finds the module as the first one left it
             done = run("scan", "./a", "--json", cwd=tmp_path)
             assert done.returncode == 0, done.stderr
-            (found,) = json.loads(done.stdout)
-            assert (found["kind"], found["baudRate"], found["problem"]) == ("xbee", 9600, "")
-            assert found["identity"].startswith("XBee 3 802.15.4 0013A200")
-            assert [node["name"] for node in found["nodes"]] == ["kitchen"]
+            (module,) = json.loads(done.stdout)
+            assert (module["kind"], module["baudRate"], module["problem"]) == ("xbee", 9600, "")
+            assert module["identity"].startswith("XBee 3 802.15.4 0013A200")
+            assert [node["name"] for node in module["nodes"]] == ["kitchen"]
 
 
 def test_a_lora_module_is_found_and_one_asleep_is_left_asleep(tmp_path: Path) -> None:
@@ -269,9 +269,9 @@ def test_a_lora_module_is_found_and_one_asleep_is_left_asleep(tmp_path: Path) ->
     with Gateway(tmp_path, [*mock, "--set", "NETWORKID=5"]):
         done = run("scan", "./a", "--json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        (found,) = json.loads(done.stdout)
-        assert (found["kind"], found["baudRate"], found["problem"]) == ("rylr998", 115200, "")
-        assert "network 5" in found["identity"]
+        (module,) = json.loads(done.stdout)
+        assert (module["kind"], module["baudRate"], module["problem"]) == ("rylr998", 115200, "")
+        assert "network 5" in module["identity"]
         for _ in range(2):
             done = run("scan", "./b", "--kind", "rylr998", cwd=tmp_path)
             assert "./b: rylr998 at 115200: the module sleeps, MODE = 2,30,30" in done.stdout

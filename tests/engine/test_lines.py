@@ -425,8 +425,8 @@ class CountedNeighbour:
 
     def counts(self) -> tuple[int, int, int, dict[str, int]]:
         assert self.ledger.violations() == []
-        found = self.ledger.station("radio@field").as_dict()
-        return found["accepted"], found["delivered"], found["queued"], found["refused"]
+        counts = self.ledger.station("radio@field").as_dict()
+        return counts["accepted"], counts["delivered"], counts["queued"], counts["refused"]
 
 
 def test_it_gets_what_it_listens_to_while_it_is_there() -> None:

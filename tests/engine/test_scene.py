@@ -186,8 +186,8 @@ def test_changes_of_pose_are_events_and_only_changes() -> None:
     assert seen.events == []  # it was there
     world.scene.place("post", still(4))
     world.scene.place("post", None)
-    at = [(event.name, event.pose, event.now - world.start) for event in seen.events]
-    assert at == [("post", still(4), 0), ("post", None, 0)]
+    changes = [(event.name, event.pose, event.now - world.start) for event in seen.events]
+    assert changes == [("post", still(4), 0), ("post", None, 0)]
     world.send("rover", 2.01)
     world.send("rover", 2.012)  # the same step: it has not moved
     (moved,) = seen.events[2:]

@@ -90,8 +90,8 @@ async def test_it_is_as_if_all_were_on_one_medium(
                 copies.sort(key=lambda each: packets[each.packet.data[0]][0])
             assert [signal(each) for each in here] == [signal(each) for each in there]
         for step, copies in ((1, here), (-1, there)):
-            for each in copies:
-                key = given_["air"], each.packet.data
+            for copy in copies:
+                key = given_["air"], copy.packet.data
                 in_air[key] = in_air.get(key, 0) + step * (given_["air"] is not None)
     reachable = all(given_["pose"] is None for _, given_ in listeners)
     same = all(given_["enabled"] and given_["owner"] is None for _, given_ in listeners)
@@ -127,17 +127,17 @@ def test_nothing_comes_twice_and_each_loss_is_counted(
         number = 0
         pairs = {name: (bench[name].session, bench["desk"].session) for name in NAMES[1:]}
         parted: set[str] = set()
-        for name, what in steps:
-            if what == "send":
+        for name, action in steps:
+            if action == "send":
                 for _ in range(4):
                     bench[name].send(number.to_bytes(2), source=f"tx.{name}")
                     number += 1
-            elif what == "run":
+            elif action == "run":
                 await bench.run()
-            elif what == "part" and name in pairs and name not in parted:
+            elif action == "part" and name in pairs and name not in parted:
                 bench.network.part(*pairs[name])
                 parted.add(name)
-            elif what == "heal" and name in parted:
+            elif action == "heal" and name in parted:
                 bench.network.heal(*pairs[name])
                 parted.remove(name)
             bench.check()
@@ -306,9 +306,9 @@ async def test_the_pose_of_a_robot_comes_from_the_gateway_that_has_it(bench: Lab
     there.scene.add("rover", None)
     there.listen("rover.x", owner="rover")
     await bench.begin()
-    found = there.scene.pose_of("rover")
-    assert found is not None
-    assert found.position == (1.0, 2.0, 3.0)
+    pose = there.scene.pose_of("rover")
+    assert pose is not None
+    assert pose.position == (1.0, 2.0, 3.0)
     here.scene.place("rover", Pose((4.0, 0.0, 0.0)))
     await bench.run()
     assert there.scene.pose_of("rover") == Pose((4.0, 0.0, 0.0))

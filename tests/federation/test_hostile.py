@@ -52,8 +52,8 @@ async def goes_on(bench: Lab, *more: bytes) -> None:
 
 
 def bytes_that_are_no_attachment(bench: Lab, other: FakeSession) -> None:
-    for each in (b"x", b"{", b"\0", b"\0\1", b"\0\2" + bytes(16), b'{"range": NaN}'):
-        other.put(KEY, b"bad", each)
+    for attachment in (b"x", b"{", b"\0", b"\0\1", b"\0\2" + bytes(16), b'{"range": NaN}'):
+        other.put(KEY, b"bad", attachment)
     other.put(KEY, b"", None)
     other.put("hilgw/lab/packet/d!/radio/1", b"bad", None)
 
@@ -125,9 +125,9 @@ async def test_what_another_program_does_between_two_packets_is_counted(
     attempt(bench, other)
     await bench.run(2)
     await goes_on(bench)
-    found = summary(bench["field"])
-    assert (found["outside"]["dropped"], found["refused"]) == (dropped, refused)
-    assert found["gateways"]["desk"]["late"] == late
+    counts = summary(bench["field"])
+    assert (counts["outside"]["dropped"], counts["refused"]) == (dropped, refused)
+    assert counts["gateways"]["desk"]["late"] == late
 
 
 @scenario_of(lab, "desk", "field")
@@ -248,8 +248,8 @@ async def test_false_answers_on_whom_a_gateway_reaches_print_a_bounded_number_of
     assert len(field.federation.status()["unreached"]) <= 100
     too_many = [f"x{number}" for number in range(MOST_MEMBERS + 1)]
     with pytest.raises(wire.Malformed, match="at most 256 names"):
-        found = wire.LinkAnswer("0", 0, 0, reaches=too_many)
-        wire.decode_json(wire.LinkAnswer, wire.encode_json(found))
+        answer = wire.LinkAnswer("0", 0, 0, reaches=too_many)
+        wire.decode_json(wire.LinkAnswer, wire.encode_json(answer))
 
 
 @scenario_of(lab, "desk", "field")

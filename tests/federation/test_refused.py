@@ -93,7 +93,7 @@ def both(
     }
     ends["connect"]["transport"]["link"]["tls"] |= more
     observers = [Recorder(), Recorder()]
-    found: list[tuple[str, str]] = []
+    states: list[tuple[str, str]] = []
 
     async def run() -> None:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -110,12 +110,12 @@ def both(
                     done = [each for each in gateways if each.done()]
                     assert not done, await done[0]
                     await asyncio.sleep(0.01)
-        found.extend(map(newest, observers))
+        states.extend(map(newest, observers))
         stop.set()
         await asyncio.gather(*gateways)
 
     asyncio.run(run())
-    return found
+    return states
 
 
 @pytest.fixture(autouse=True)
@@ -145,18 +145,18 @@ def test_both_ends_name_what_tls_refuses(
     there: str,
     here: str,
 ) -> None:
-    found = both(certificates, listens, connects, authority, wanted="TLS", mode=mode)
-    assert [state for state, _ in found] == ["waiting", "waiting"]
+    states = both(certificates, listens, connects, authority, wanted="TLS", mode=mode)
+    assert [state for state, _ in states] == ["waiting", "waiting"]
     for part in there.split("*"):
-        assert part in found[0][1]
-    assert found[1][1].startswith(f"TLS with tls/{HOST}:")
-    assert here.replace("HOST", HOST) in found[1][1]
+        assert part in states[0][1]
+    assert states[1][1].startswith(f"TLS with tls/{HOST}:")
+    assert here.replace("HOST", HOST) in states[1][1]
 
 
 def test_certificates_that_both_ends_take_are_no_refusal(certificates: Path) -> None:
     """Also that of a client whose name is another one, which TLS does not check."""
-    found = both(certificates, "good", "wrong", wanted="1 other gateway")
-    assert found == [("up", "1 other gateway")] * 2
+    states = both(certificates, "good", "wrong", wanted="1 other gateway")
+    assert states == [("up", "1 other gateway")] * 2
 
 
 def test_a_listening_end_of_version_1_is_an_error_that_names_certificates(
@@ -174,5 +174,5 @@ def test_an_end_where_nothing_listens_does_not_refuse(certificates: Path) -> Non
 
 
 def test_a_name_that_the_connecting_end_does_not_verify_is_not_named(certificates: Path) -> None:
-    found = both(certificates, "wrong", "expired", wanted="TLS", verify_name_on_connect=False)
-    assert found[1][1].endswith("of this gateway: CERTIFICATE_EXPIRED")
+    states = both(certificates, "wrong", "expired", wanted="TLS", verify_name_on_connect=False)
+    assert states[1][1].endswith("of this gateway: CERTIFICATE_EXPIRED")

@@ -81,8 +81,8 @@ class Zenoh:
 
     def see(self, zid: str, kind: zenoh.WhatAmI, *, is_there: bool) -> None:
         """Another session connects, or goes."""
-        what = zenoh.SampleKind.PUT if is_there else zenoh.SampleKind.DELETE
-        self._see(SimpleNamespace(kind=what, transport=SimpleNamespace(zid=zid, whatami=kind)))
+        change = zenoh.SampleKind.PUT if is_there else zenoh.SampleKind.DELETE
+        self._see(SimpleNamespace(kind=change, transport=SimpleNamespace(zid=zid, whatami=kind)))
 
     def close(self) -> None:
         """Nothing is open."""

@@ -93,11 +93,11 @@ def test_attachments_come_back(
     head: wire.Head, sender: int, sent_ns: int, numbers: list[tuple[int, int]]
 ) -> None:
     data = wire.encode_json(head)
-    (found, pose), trailer = attachment(data)
-    assert (astuple(found), pose, trailer) == (astuple(head), wire.pose_of(head), None)
-    (found, pose), trailer = attachment(data + wire.trailer(sender, sent_ns, numbers))
+    (decoded, pose), trailer = attachment(data)
+    assert (astuple(decoded), pose, trailer) == (astuple(head), wire.pose_of(head), None)
+    (decoded, pose), trailer = attachment(data + wire.trailer(sender, sent_ns, numbers))
     mine = dict(reversed(numbers)).get(OWN)
-    assert (astuple(found), pose, trailer) == (
+    assert (astuple(decoded), pose, trailer) == (
         astuple(head),
         wire.pose_of(head),
         (sender, sent_ns, mine),
@@ -235,14 +235,18 @@ def test_the_keys_of_listeners_cover_their_channels(listeners: list[wire.Listene
     keys = wire.Keys("lab", "bench")
     wanted, channels = wanted_keys(keys, listeners), channels_of(listeners)
     assert len(wanted) <= (MOST_CHANNELS + 1) * len(TYPES)
-    for each in listeners:
-        if each.type in TYPES and (each.channels is None or BROADCAST in each.channels):
-            assert keys.packets(each.type, None) in wanted
-            assert channels[each.type] is None
-        elif each.type in TYPES and each.channels:
-            every = keys.packets(each.type, None)
-            assert {keys.packets(each.type, c) for c in each.channels} <= wanted or every in wanted
-            assert channels[each.type] is None or set(each.channels) <= channels[each.type]
+    for listener in listeners:
+        if listener.type in TYPES and (listener.channels is None or BROADCAST in listener.channels):
+            assert keys.packets(listener.type, None) in wanted
+            assert channels[listener.type] is None
+        elif listener.type in TYPES and listener.channels:
+            every = keys.packets(listener.type, None)
+            assert {
+                keys.packets(listener.type, c) for c in listener.channels
+            } <= wanted or every in wanted
+            assert (
+                channels[listener.type] is None or set(listener.channels) <= channels[listener.type]
+            )
     assert "sound" not in channels
 
 

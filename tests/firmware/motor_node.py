@@ -134,8 +134,8 @@ async def killed_gateway(folder: Path, number: signal.Signals) -> Trial:
                 stopped = await board.reports(0.0)
                 steps = [value for _, value in board.values].count(5.0)
                 running.process.kill()
-                for each in relays:
-                    each.cancel()
+                for relay in relays:
+                    relay.cancel()
                 writer.close()
                 line.close()
     return Trial(steps * STEP_S, stopped - last, max(echoes))

@@ -173,16 +173,16 @@ def library(*options: str) -> ctypes.CDLL:
 
 
 def loaded(path: Path) -> ctypes.CDLL:
-    found = ctypes.CDLL(str(path))
-    found.hilgw_byte_out.restype = ctypes.c_int16
+    firmware = ctypes.CDLL(str(path))
+    firmware.hilgw_byte_out.restype = ctypes.c_int16
     for name in ("read", "send", "controller_poll", "controller_ready", "controller_set"):
-        getattr(found, f"hilgw_{name}").restype = c_bool
+        getattr(firmware, f"hilgw_{name}").restype = c_bool
     for name in ("controller_send", "controller_emitter", "controller_receiver"):
-        getattr(found, f"hilgw_{name}").restype = c_bool
-    found.hilgw_body_poll.restype = found.hilgw_body_receive.restype = c_bool
+        getattr(firmware, f"hilgw_{name}").restype = c_bool
+    firmware.hilgw_body_poll.restype = firmware.hilgw_body_receive.restype = c_bool
     for name in ("value", "body_motor", "body_range", "get_double"):
-        getattr(found, f"hilgw_{name}").restype = c_float
-    return found
+        getattr(firmware, f"hilgw_{name}").restype = c_float
+    return firmware
 
 
 class Link:

@@ -75,15 +75,15 @@ def connected() -> Robot:
 @example(value=1 + 2.0**-24)
 @example(value=1 + 3 * 2.0**-24)
 def test_a_double_becomes_the_nearest_float(value: float) -> None:
-    found = library().hilgw_get_double(struct.pack("<d", value))
+    number = library().hilgw_get_double(struct.pack("<d", value))
     if math.isnan(value):
-        assert math.isnan(found)
+        assert math.isnan(number)
     elif abs(value) < SMALLEST:
-        assert (found, math.copysign(1, found)) == (0, math.copysign(1, value))
+        assert (number, math.copysign(1, number)) == (0, math.copysign(1, value))
     elif math.isinf(value) or abs(value) <= LARGEST:
-        assert found == struct.unpack("<f", struct.pack("<f", value))[0]
+        assert number == struct.unpack("<f", struct.pack("<f", value))[0]
     else:
-        assert found == math.copysign(LARGEST, value), "a finite number stays finite"
+        assert number == math.copysign(LARGEST, value), "a finite number stays finite"
 
 
 @cases(4)

@@ -70,8 +70,8 @@ class AirBench(CoSimulation):
         self.answer_ms = answer_ms
         self.modules: list[Any] = []
         self.log: list[tuple[int, Any, bytes]] = []  # time, module, bytes that left together
-        for at, each in enumerate(parameters):
-            self.add(position=(float(at), 0, 0), **each)
+        for x, given in enumerate(parameters):
+            self.add(position=(float(x), 0, 0), **given)
 
     def add(
         self, name: str = "", position: tuple[float, float, float] = (0, 0, 0), **parameters: Any

@@ -34,8 +34,8 @@ def bench() -> MachineInTime:
 def test_each_line_gets_its_ok_as_soon_as_the_planner_has_room(bench: MachineInTime) -> None:
     moves = [f"G1 X{at + 1} F600" for at in range(40)]
     answers = bench.lines(*moves[:8])  # the serial buffer has 128 bytes
-    for at in range(8, 40, 8):
-        answers += bench.lines(*moves[at : at + 8], seconds=0.001 if at == 8 else 0.8)
+    for begin in range(8, 40, 8):
+        answers += bench.lines(*moves[begin : begin + 8], seconds=0.001 if begin == 8 else 0.8)
     assert answers.count("ok") < 40
     answers += bench.pause(10)
     assert answers == ["ok"] * 40

@@ -137,13 +137,13 @@ def test_a_frame_is_lost_whole_or_not_at_all(seed: int) -> None:
     listener = sampling(bench)
     bench.add(play="nec:4:8", every_ms=150)
     bench.run(1_600)
-    found = counts(bench.taken(listener))
-    frames = " ".join(str(count) for count in found if count < 1000)
-    assert len(found) <= 10 * 68
+    durations_us = counts(bench.taken(listener))
+    frames = " ".join(str(count) for count in durations_us if count < 1000)
+    assert len(durations_us) <= 10 * 68
     assert frames.count("422 211") == sum(
-        1 for first, second in pairwise(found) if (first, second) == (422, 211)
+        1 for first, second in pairwise(durations_us) if (first, second) == (422, 211)
     )
-    marks = [count for count in found if count < 1000]
+    marks = [count for count in durations_us if count < 1000]
     assert len(marks) % 67 == 0
 
 
@@ -170,10 +170,10 @@ def test_light_that_runs_dry_is_dark(bench: AirBench) -> None:
     toy, other = sampling(bench), sampling(bench)
     play(bench, toy, "0040 0040 0040", 50)
     bench.ask(toy, bytes.fromhex("0040 FFFF"), 2_000)
-    found = durations(bench.taken(other))
-    assert found[:3] == pytest.approx([1365] * 3, abs=30)
-    assert found[3] > 20_000  # dark while it had nothing
-    assert found[4] == pytest.approx(1365, abs=30)
+    durations_us = durations(bench.taken(other))
+    assert durations_us[:3] == pytest.approx([1365] * 3, abs=30)
+    assert durations_us[3] > 20_000  # dark while it had nothing
+    assert durations_us[4] == pytest.approx(1365, abs=30)
 
 
 def test_commands_wait_for_the_last_mark(bench: AirBench) -> None:

@@ -19,8 +19,8 @@ def powered(*parameters: dict[str, Any]) -> AirBench:
     return bench
 
 
-def ask(bench: AirBench, command: bytes, at: int = 0, ms: float = 50) -> Any:
-    return bench.ask(at, command + b"\r\n", ms)
+def ask(bench: AirBench, command: bytes, index: int = 0, ms: float = 50) -> Any:
+    return bench.ask(index, command + b"\r\n", ms)
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ class OneNode(AirBench):
     def run_to(self, until: int) -> None:
         self.run((until - self.now) / MS)
 
-    def send(self, data: bytes, at: int | None = None) -> None:
-        if at is not None:
-            self.run_to(at)
+    def send(self, data: bytes, time_ns: int | None = None) -> None:
+        if time_ns is not None:
+            self.run_to(time_ns)
         self.put(self.node, data)
 
     @property
@@ -54,9 +54,9 @@ def frames(spec: Any, *packets: bytes) -> bytes:
 
 def packets(spec: Any, data: bytes) -> list[bytes]:
     receiver = framing.create(spec)
-    found = receiver.feed(data)
+    received = receiver.feed(data)
     due = receiver.next_deadline()
-    return found + (receiver.expire(due) if due is not None else [])
+    return received + (receiver.expire(due) if due is not None else [])
 
 
 VARIANTS = [
@@ -118,8 +118,8 @@ def test_a_frame_too_long_costs_no_memory_and_nothing_behind_it() -> None:
         assert bench.node.bad == 1
     bench = OneNode(framing="gap:20ms")
     size = size_of(bench.node)
-    for at in range(50):
-        bench.send(b"x" * 1000, at * MS)
+    for ms in range(50):
+        bench.send(b"x" * 1000, ms * MS)
     assert size_of(bench.node) < size + 10_000
     bench.send(b"short", S)
     bench.run_to(2 * S)
@@ -130,8 +130,8 @@ def test_what_comes_during_a_stall_waits_as_far_as_there_is_room() -> None:
     frame = frames("cobs-crc16", b"12345")
     bench = OneNode(stall_on="hold", stall_ms=100, buffer=5 * len(frame) + 3)
     bench.send(frames("cobs-crc16", b"hold"))
-    for at in range(8):
-        bench.send(frame, at * MS)
+    for ms in range(8):
+        bench.send(frame, ms * MS)
     assert bench.out == b""
     assert bench.node.overrun == 3 * len(frame) - 3
     bench.run_to(100 * MS)

@@ -218,8 +218,8 @@ def node_ready() -> wc2ec_node.Node:
 
 def test_the_node_answers_repeats_and_stops_in_time() -> None:
     mock = node_ready()
-    for at in range(0, 33, 11):
-        mock.receive(frame(SEEN[at : at + 11]), 10 * MS)
+    for begin in range(0, 33, 11):
+        mock.receive(frame(SEEN[begin : begin + 11]), 10 * MS)
     drive = frame(set_value(3, 5.0)) + frame(set_value(4, 5.0))
     assert mock.take(10 * MS) == drive
     assert mock.next_deadline() == 110 * MS

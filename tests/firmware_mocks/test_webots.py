@@ -62,8 +62,8 @@ class Pair:
         self.simulator = made
         self.now = 0
         self.ends = [(each, joined(made)) for each in controllers]
-        for each in controllers:
-            each.connect(0)
+        for peer in controllers:
+            peer.connect(0)
 
     def run(self, until_ms: int = 10_000) -> None:
         mocks = [self.simulator, *(mock for end in self.ends for mock in end)]

@@ -81,10 +81,10 @@ def carried(framing: Framing, payload: bytes) -> bool:
 
 
 def cut(stream: bytes, cuts: Iterable[int]) -> Iterator[bytes]:
-    at = 0
+    begin = 0
     for end in [*sorted(cuts), len(stream)]:
-        yield stream[at:end]
-        at = max(at, end)
+        yield stream[begin:end]
+        begin = max(begin, end)
 
 
 def is_within(payloads: Iterable[bytes], received: Iterable[bytes]) -> bool:

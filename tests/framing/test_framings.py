@@ -104,8 +104,8 @@ def test_a_pause_ends_a_packet() -> None:
 
 def test_too_long_is_dropped_whole_until_the_pause() -> None:
     gap = Gap(GapSettings(max_payload=4))
-    for at, data in enumerate((b"123", b"45", b"6")):
-        assert gap.feed(data, at * MS) == []
+    for ms, data in enumerate((b"123", b"45", b"6")):
+        assert gap.feed(data, ms * MS) == []
     assert gap.held == 0
     assert gap.feed(b"1234", 22 * MS) == []
     assert gap.dropped == {"too_long": 1}
@@ -159,8 +159,8 @@ def test_without_a_terminator_both_line_ends_are_taken_and_lf_is_sent() -> None:
     framing = LineFraming(LinesSettings(max_payload=8))
     assert framing.encode(b"a\rb") == b"a\rb\n"
     chunks = (b"one\r", b"\ntwo\n\r\n\nthr", b"ee\r\r\n12345678\r\n123456789\n123456789\r\n")
-    found = [line for chunk in chunks for line in framing.feed(chunk)]
-    assert found == [b"one", b"two", b"three\r", b"12345678"]
+    received = [line for chunk in chunks for line in framing.feed(chunk)]
+    assert received == [b"one", b"two", b"three\r", b"12345678"]
     assert framing.dropped == {"too_long": 2}
 
 
@@ -184,13 +184,13 @@ def test_lines_of_answers_are_the_same_in_any_chunks(
     ends: tuple[bytes, ...], chunks: list[bytes], keeps_tail: bool
 ) -> None:
     splitter = LineSplitter(ends, 8, keeps_tail=keeps_tail)
-    found = [line for chunk in chunks for line in splitter.feed(chunk)]
+    received = [line for chunk in chunks for line in splitter.feed(chunk)]
     *ended, rest = re.split(b"|".join(ends), b"".join(chunks))
     if keeps_tail:
-        assert found == [line[-8:] for line in ended if line]
+        assert received == [line[-8:] for line in ended if line]
         assert splitter.dropped == 0
     else:
-        assert found == [line for line in ended if 0 < len(line) <= 8]
+        assert received == [line for line in ended if 0 < len(line) <= 8]
         long = sum(len(line) for line in ended if len(line) > 8)
         assert long <= splitter.dropped <= long + len(rest)
 

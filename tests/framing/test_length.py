@@ -136,22 +136,22 @@ def test_the_bounded_search_finds_and_counts_the_same(
         patch.setattr(length_module, "TURN_STEPS", steps)
         patch.setattr(length_module, "SHORT_BYTES", short)
         length, slow = Length(layout), SlowLength(layout)
-        found, expected, now = [], [], 1
+        payloads, expected, now = [], [], 1
         for data, framed, pause_ns in parts:
             wire = length.encode(data) if framed and len(data) <= length.max_payload else data
             now += pause_ns
-            found += length.feed(wire, now)
+            payloads += length.feed(wire, now)
             expected += slow.feed(wire, now)
             assert length.held <= length.max_encoded
             if settles:
-                found += settle(length, now)
-                assert (found, length.held) == (expected, slow.held)
+                payloads += settle(length, now)
+                assert (payloads, length.held) == (expected, slow.held)
                 assert length.dropped == slow.dropped
                 assert length.next_deadline() == slow.next_deadline()
         now += 60_000 * MS
-        found += length.expire(now) + settle(length, now)
+        payloads += length.expire(now) + settle(length, now)
         expected += slow.expire(now)
-        assert found == expected
+        assert payloads == expected
         assert length.dropped == slow.dropped
         assert length.held == 0
 
@@ -195,8 +195,8 @@ def test_a_stream_of_syncs_takes_linear_time_and_bounded_turns(
         most, looked = max(most, total - looked), total
         longest, crcs.size = max(longest, crcs.size), 0
 
-    for at in range(0, len(stream), TURN_BYTES):
-        length.feed(stream[at : at + TURN_BYTES], at)
+    for begin in range(0, len(stream), TURN_BYTES):
+        length.feed(stream[begin : begin + TURN_BYTES], begin)
         judge()
         assert length.held <= length.max_encoded
     now = len(stream) + 60_000 * MS
@@ -220,10 +220,10 @@ def test_every_crc_over_long_frames_that_overlap_bad_ones(name: str) -> None:
         b"\xaa" + dice.randrange(2000, 3000).to_bytes(2, "big") + length.encode(payload)
         for payload in good
     )
-    found = length.feed(stream, 0) + length.expire(60_000 * MS) + settle(length, 60_000 * MS)
-    assert found == slow.feed(stream, 0) + slow.expire(60_000 * MS)
+    payloads = length.feed(stream, 0) + length.expire(60_000 * MS) + settle(length, 60_000 * MS)
+    assert payloads == slow.feed(stream, 0) + slow.expire(60_000 * MS)
     assert length.dropped == slow.dropped
-    assert good[0] in found
+    assert good[0] in payloads
 
 
 MAX = 4096
@@ -263,9 +263,9 @@ class Work:
                 work.size += len(other)
                 return super().__iadd__(other)
 
-            def find(self, what: Any, start: SupportsIndex = 0, *end: Any) -> int:  # type: ignore[override]
+            def find(self, part: Any, start: SupportsIndex = 0, *end: Any) -> int:  # type: ignore[override]
                 work.size += len(self) - int(start)
-                return super().find(what, start, *end)
+                return super().find(part, start, *end)
 
             def __bytes__(self) -> bytes:
                 work.size += len(self)
@@ -278,8 +278,8 @@ class Work:
     def of(self, settings: Any, stream: bytes) -> int:
         """Of this stream, byte by byte."""
         framing, self.size = create(settings), 0
-        for at in range(len(stream)):
-            framing.feed(self.received(stream[at : at + 1]), at)
+        for index in range(len(stream)):
+            framing.feed(self.received(stream[index : index + 1]), index)
         assert framing.held <= framing.max_encoded
         return self.size
 
@@ -346,35 +346,35 @@ class SlowLength:
     def _scan(self, stream: bytes, over: bool) -> list[bytes]:
         """All good frames of the stream; what may still become one is kept, unless it is over."""
         payloads = []
-        at = good = 0  # what is decided; how much of it is in good frames
-        while (sync := stream.find(self._sync, at)) >= 0:
+        begin = good = 0  # what is decided; how much of it is in good frames
+        while (sync := stream.find(self._sync, begin)) >= 0:
             end = self._end(stream, sync)
             if end > len(stream) and not over:
-                at = sync
+                begin = sync
                 break
-            at = sync + 1
+            begin = sync + 1
             if 0 < end <= len(stream):
                 if self._checksum.holds(stream[sync + self._crc_at : end]):
                     payloads.append(stream[sync + self._header : end - self._checksum.size])
                     good += end - sync
-                    at = end
+                    begin = end
                 else:
                     self.dropped[FrameDropped.BAD_CRC] += 1
         else:
-            at = len(stream) - (0 if over else self._begun(stream[at:]))
-        self._rest = stream[at:]
-        if at > good:
-            self.dropped[FrameDropped.GARBAGE] += at - good
+            begin = len(stream) - (0 if over else self._begun(stream[begin:]))
+        self._rest = stream[begin:]
+        if begin > good:
+            self.dropped[FrameDropped.GARBAGE] += begin - good
         return payloads
 
-    def _end(self, stream: bytes, at: int) -> int:
+    def _end(self, stream: bytes, begin: int) -> int:
         """Where the frame at this sync ends; beyond the stream: unknown yet; 0: it is none."""
-        field = stream[at + len(self._sync) : at + self._header]
+        field = stream[begin + len(self._sync) : begin + self._header]
         if len(field) < self._width:
             return len(stream) + 1
         size = int.from_bytes(field, self._order) - self._counted
         if 0 <= size <= self.max_payload:
-            return at + self._header + size + self._checksum.size
+            return begin + self._header + size + self._checksum.size
         self.dropped[FrameDropped.TOO_LONG if size > 0 else FrameDropped.TOO_SHORT] += 1
         return 0
 

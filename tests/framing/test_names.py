@@ -103,8 +103,8 @@ def test_every_crc_has_the_value_and_the_names_the_page_gives_it() -> None:
     rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (0x\w+) \|$", SECTIONS["CRCs"], re.MULTILINE)
     assert len(rows) == 12
     for name, aliases, check in rows:
-        for each in (name, *aliases.split(", ")):
-            assert named(each).compute(b"123456789") == int(check, 16)
+        for alias in (name, *aliases.split(", ")):
+            assert named(alias).compute(b"123456789") == int(check, 16)
     assert named("poly=0x11021,init=0xFFFF,rev=false,xorOut=0").compute(b"123456789") == 0x29B1
 
 
@@ -123,13 +123,13 @@ def at_lower_rate(data: bytes, factor: int) -> bytes:
     for byte in data:
         bits += [0, *(byte >> at & 1 for at in range(8)), 1, 1]
     line = [bit for bit in bits for _ in range(factor)]
-    received, at = bytearray(), 1
-    while at + 10 <= len(line):
-        if line[at - 1] and not line[at]:
-            received.append(sum(line[at + 1 + bit] << bit for bit in range(8)))
-            at += 10
+    received, begin = bytearray(), 1
+    while begin + 10 <= len(line):
+        if line[begin - 1] and not line[begin]:
+            received.append(sum(line[begin + 1 + bit] << bit for bit in range(8)))
+            begin += 10
         else:
-            at += 1
+            begin += 1
     return bytes(received)
 
 
@@ -184,7 +184,7 @@ def test_without_a_crc_the_whole_stream_counts(data: bytes, ours: str, looks: st
 
 
 @pytest.mark.parametrize(
-    ("data", "printed", "what"),
+    ("data", "printed", "program"),
     [
         (b"\r\nGecko Bootloader v1.A.3\r\n1. upload gbl\r\n", "Gecko Bootloader v1.A.3", "XBee 3"),
         (b"\r\nBL > ", "BL >", "an XBee"),
@@ -198,10 +198,10 @@ def test_without_a_crc_the_whole_stream_counts(data: bytes, ours: str, looks: st
 )
 @pytest.mark.parametrize("ours", ["xbee", "cobs-crc16", "text", ""])
 def test_boot_loaders_and_menus_are_shown_in_their_words(
-    data: bytes, printed: str, what: str, ours: str
+    data: bytes, printed: str, program: str, ours: str
 ) -> None:
     looks = guess(data, ours, 115200)
-    assert looks.startswith(f'it sends "{printed}') and what in looks
+    assert looks.startswith(f'it sends "{printed}') and program in looks
 
 
 @pytest.mark.parametrize(
@@ -219,8 +219,8 @@ def test_a_slower_sender_is_seen_by_the_length_of_its_bits(ours: int, theirs: in
 def test_the_notice_comes_once_two_seconds_after_the_first_byte(end: str) -> None:
     watch = FirstFrame("cobs-crc16", 115200)
     assert watch.deadline is None
-    for at in range(40):
-        watch.take(b"temp=20\r\n"[at % 3 * 3 :][:3], at * MS)
+    for number in range(40):
+        watch.take(b"temp=20\r\n"[number % 3 * 3 :][:3], number * MS)
     assert watch.deadline == AFTER_NS == 2_000 * MS
     assert watch.expire(AFTER_NS - 1) == ""
     text = watch.expire(AFTER_NS, held=120) if end == "expire" else watch.give_up()
@@ -243,8 +243,8 @@ def test_the_notice_comes_once_two_seconds_after_the_first_byte(end: str) -> Non
 def test_the_notice_shows_sixteen_bytes_and_keeps_few(ours: str, rate: int, end: str) -> None:
     watch = FirstFrame(ours, rate)
     noise = random.Random(2).randbytes(10 * KEPT)
-    for at in range(0, len(noise), 100):
-        watch.take(noise[at : at + 100], 0)
+    for begin in range(0, len(noise), 100):
+        watch.take(noise[begin : begin + 100], 0)
     text = watch.expire(100 * AFTER_NS)
     assert text.startswith(f"{10 * KEPT} bytes, no frame yet; begins ")
     assert text.endswith(f": {end}")
@@ -264,6 +264,6 @@ def test_a_frame_that_grows_without_end_is_reported_and_packets_still_count() ->
 def test_a_good_checksum_is_evidence_at_once_also_on_a_slow_line() -> None:
     watch = FirstFrame("cobs-crc16", 300, 20 * NS_PER_S)
     data = framed("slip-crc16", bytes(range(40)), bytes(40))
-    for at, byte in enumerate(data):
-        watch.take(bytes((byte,)), at * 10 * NS_PER_S // 300)
+    for index, byte in enumerate(data):
+        watch.take(bytes((byte,)), index * 10 * NS_PER_S // 300)
     assert watch.expire(AFTER_NS, held=len(data)).endswith("framing slip-crc16?")

@@ -351,17 +351,17 @@ class Modules(CoSimulation):
     def __init__(self, *modules: tuple[str, Mapping[str, Any]], seed: int = 1) -> None:
         super().__init__(Air(seed=seed))
         self.lines: list[str] = []
-        for at, (kind, parameters) in enumerate(modules):
-            name = "abcdef"[at]
-            mock = new_mock(kind, name, self.air, parameters, (2.0 * at, 0.0, 0.0))
+        for index, (kind, parameters) in enumerate(modules):
+            name = "abcdef"[index]
+            mock = new_mock(kind, name, self.air, parameters, (2.0 * index, 0.0, 0.0))
             self.lines.append(f"{name}: {kind} {json.dumps(parameters)}")
             self.start(Recorded(self, mock))
         self._collect()
 
     def play(self, script: Iterable[Sequence[Any]], rest_ms: float = 3000) -> str:
-        for wait_ms, name, what, *given in script:
+        for wait_ms, name, action, *given in script:
             self.run(wait_ms / 1000)
-            self._do(self.sides["abcdef".index(name)].mock, what, given)
+            self._do(self.sides["abcdef".index(name)].mock, action, given)
         self.run(rest_ms / 1000)
         for mock in (side.mock for side in self.sides):
             self.lines.append(
@@ -369,22 +369,22 @@ class Modules(CoSimulation):
             )
         return "\n".join([*self.lines, ""])
 
-    def _do(self, mock: Any, what: bytes | str, given: Sequence[Any]) -> None:
-        if isinstance(what, bytes):
-            self.record(mock, ">", what)
-            mock.receive(what, self.now)
+    def _do(self, mock: Any, action: bytes | str, given: Sequence[Any]) -> None:
+        if isinstance(action, bytes):
+            self.record(mock, ">", action)
+            mock.receive(action, self.now)
         else:
             arguments = " ".join(map(str, given))
-            self.lines.append(f"{self._instant()} {mock.name} . {what} {arguments}".rstrip())
-            if what == "host_baud":
+            self.lines.append(f"{self._instant()} {mock.name} . {action} {arguments}".rstrip())
+            if action == "host_baud":
                 mock.host_baud = given[0]
-            elif what == "switch_off":
+            elif action == "switch_off":
                 mock.switch_off()
-            elif what == "set":
+            elif action == "set":
                 with self._errors(mock):
                     mock.set(*given)
             else:
-                getattr(mock, what)(*given, self.now)
+                getattr(mock, action)(*given, self.now)
         self._collect()
 
     @contextlib.contextmanager

@@ -207,8 +207,8 @@ BREAKING: dict[str, Callable[[Ledger], object]] = {
 }
 
 
-@pytest.mark.parametrize("what", BREAKING)
-def test_each_equation_is_a_check(what: str) -> None:
+@pytest.mark.parametrize("equation", BREAKING)
+def test_each_equation_is_a_check(equation: str) -> None:
     ledger = Ledger()
     emitter = ledger.emitter("a.tx", lambda: 0)
     emitter.offer(None)
@@ -219,8 +219,8 @@ def test_each_equation_is_a_check(what: str) -> None:
     station.arrive()
     station.deliver()
     assert ledger.violations() == []
-    BREAKING[what](ledger)
-    assert any(what in line for line in ledger.violations())
+    BREAKING[equation](ledger)
+    assert any(equation in line for line in ledger.violations())
 
 
 def test_copies_are_counted_by_source_and_listener_and_too_many_pairs_together(
@@ -233,8 +233,8 @@ def test_copies_are_counted_by_source_and_listener_and_too_many_pairs_together(
     ledger.enter("a.tx", ["b.rx", "c.rx"], None)
     assert ledger.as_dict()["received_by"] == {"a.tx": {"b.rx": 2, "c.rx": 1}}
     ledger.enter("a.tx", ["b.rx", "c.rx", "d.rx"], None)
-    found = ledger.as_dict()["received_by"]
-    assert found == {"a.tx": {"b.rx": 3, "c.rx": 2}, "others": {"others": 1}}
+    counts = ledger.as_dict()["received_by"]
+    assert counts == {"a.tx": {"b.rx": 3, "c.rx": 2}, "others": {"others": 1}}
     assert ledger.source("a.tx").copies == 6
 
 

@@ -253,7 +253,7 @@ class Machine(RuleBasedStateMachine):
 
     def listening(self, packet: Packet, place: float | None) -> list[str]:
         """Webots' rules and the airs', once more and one by one."""
-        found = []
+        listeners = []
         for robot in self.robots.values():
             tuned = robot.receiver.getChannel()
             far = (
@@ -268,7 +268,7 @@ class Machine(RuleBasedStateMachine):
                 and (tuned == packet.channel or -1 in (tuned, packet.channel))
                 and not far
             ):
-                found.append((robot.listener.order, robot.listener.name))
+                listeners.append((robot.listener.order, robot.listener.name))
         modules: dict[str, list[str]] = {}
         for name, air in MODULES.items():
             listener = self.modules[name].listener
@@ -280,8 +280,8 @@ class Machine(RuleBasedStateMachine):
         for names in modules.values():
             chosen = "m2" if packet.channel == 1 and "m2" in names else names[0]
             place_in_order = min(self.modules[name].listener.order for name in names)
-            found.append((place_in_order, chosen))
-        return [name for _, name in sorted(found)]
+            listeners.append((place_in_order, chosen))
+        return [name for _, name in sorted(listeners)]
 
     def received(self, name: str, copy: Copy) -> None:
         """In order per source, whole, and never twice."""

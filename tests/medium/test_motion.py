@@ -216,10 +216,10 @@ def test_what_is_not_a_position(far: float) -> None:
 @given(st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: math.hypot(*q) > 0.01))
 def test_a_rotation_as_a_quaternion_and_back(quaternion: tuple[float, float, float, float]) -> None:
     pose = Pose.from_quaternion((1.0, 2.0, 3.0), quaternion)
-    found = pose.quaternion()
-    assert found[3] >= 0
-    assert math.isclose(math.hypot(*found), 1)
-    again = Pose.from_quaternion((1.0, 2.0, 3.0), found)
+    result = pose.quaternion()
+    assert result[3] >= 0
+    assert math.isclose(math.hypot(*result), 1)
+    again = Pose.from_quaternion((1.0, 2.0, 3.0), result)
     for row, other in zip(pose.rows, again.rows, strict=True):
         assert math.dist(row, other) < 1e-9
 

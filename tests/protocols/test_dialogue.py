@@ -47,20 +47,20 @@ def run(script: LineScript[Out, str]) -> Dialogue[Out, re.Match[bytes], str]:
 
 def greet() -> LineScript[Out, str]:
     yield "begin"
-    found = yield AskLine(b"hello", OK, ERROR, timeout_s=0.5, tries=2)
-    if found is None:
+    match = yield AskLine(b"hello", OK, ERROR, timeout_s=0.5, tries=2)
+    if match is None:
         raise PeerError("no answer")
-    if found.re is ERROR:
-        return f"error {found[1].decode()}"
+    if match.re is ERROR:
+        return f"error {match[1].decode()}"
     yield "between"
     yield Pause(2)
     return "done"
 
 
 def answer(dialogue: Dialogue[Out, re.Match[bytes], str], line: bytes, now: int) -> list[Out]:
-    found = match_line(dialogue.step, line)
-    assert found is not None
-    return dialogue.answer(found, now)
+    match = match_line(dialogue.step, line)
+    assert match is not None
+    return dialogue.answer(match, now)
 
 
 def test_on_a_slow_line_an_answer_has_the_time_of_its_bytes() -> None:
@@ -172,7 +172,7 @@ def test_patterns_that_can_take_long_are_refused(text: str, whole: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "what", "fix"),
+    ("text", "problem", "fix"),
     [
         ("[", "unterminated character set", "Python's syntax"),
         ("[[:alpha:]]+", "Possible nested set", "Python's syntax"),
@@ -186,10 +186,10 @@ def test_patterns_that_can_take_long_are_refused(text: str, whole: bool) -> None
         ("RX (.*) (-?[0-9]+)", "too many ways", r"begin with \^"),
     ],
 )
-def test_the_message_has_a_fix(text: str, what: str, fix: str) -> None:
+def test_the_message_has_a_fix(text: str, problem: str, fix: str) -> None:
     with pytest.raises(ConfigError) as caught:
         compiled(text)
-    assert re.search(what, caught.value.what) and re.search(fix, caught.value.fix)
+    assert re.search(problem, caught.value.what) and re.search(fix, caught.value.fix)
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -364,16 +364,18 @@ def noise(side: wc2ec.Side) -> st.SearchStrategy[bytes]:
 
 def consumed(messages: list[wc2ec.Message], data: bytes) -> int | None:
     """Bytes that these messages took from `data`, read independently; None where it ends early."""
-    types, at = second_reading.types_of("R2020a"), 0
+    types, begin = second_reading.types_of("R2020a"), 0
     for message in messages:
         if isinstance(message, wc2ec.Failure):
             return None
         # An alias of the type byte is unknown to the second reading.
-        raw = data[at : at + 1] + (b"\x26" if data[at + 1] == 37 else data[at + 1 : at + 2])
-        size = second_reading.message_size(raw + data[at + 2 :], types, extended=True)
+        raw = data[begin : begin + 1] + (
+            b"\x26" if data[begin + 1] == 37 else data[begin + 1 : begin + 2]
+        )
+        size = second_reading.message_size(raw + data[begin + 2 :], types, extended=True)
         assert size
-        at += size
-    return at
+        begin += size
+    return begin
 
 
 @cases(4)

@@ -97,19 +97,19 @@ def drive(folder: Path, body: dict[str, Any], sensors: list[str]) -> Found:
     with Gateway(folder, ["--config", "robot.yaml", "--report", str(report)]) as gateway:
         armed = run("arm", "robot", cwd=folder)
         assert armed.returncode == 0, armed.stderr
-        found = folder / "found.json"
+        file = folder / "found.json"
         ended = "the program ended"
         wait_until(lambda: ended in gateway.text(), timeout_s=4 * DEADLINE_S)
-        assert found.exists(), gateway.text()
+        assert file.exists(), gateway.text()
         wait_until(lambda: "motors stopped: the controller disconnected" in gateway.text())
         gateway.stop()
-    return Found(json.loads(found.read_text()), json.loads(report.read_text()))
+    return Found(json.loads(file.read_text()), json.loads(report.read_text()))
 
 
-def check(found: Found) -> None:
+def check(robot: Found) -> None:
     """The wheels turn while they are driven, and at no other time."""
-    assert max(map(abs, found.still + found.stopped)) < 0.1, vars(found)
-    assert min(found.driven) > 0.9, vars(found)
-    assert found.stops["disconnected"] == 1, found.stops
-    flat = [value if isinstance(value, list) else [value] for value in found.values.values()]
-    assert all(number == number for numbers in flat for number in numbers), found.values
+    assert max(map(abs, robot.still + robot.stopped)) < 0.1, vars(robot)
+    assert min(robot.driven) > 0.9, vars(robot)
+    assert robot.stops["disconnected"] == 1, robot.stops
+    flat = [value if isinstance(value, list) else [value] for value in robot.values.values()]
+    assert all(number == number for numbers in flat for number in numbers), robot.values

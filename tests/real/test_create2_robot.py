@@ -11,8 +11,8 @@ from tests.real.robots import PATIENT, check, drive
 def test_a_create2(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     port = str(Path(request.config.getoption("--create2")).absolute())
     body = {"kind": "create2", "port": port, "mode": "full", **PATIENT}
-    found = drive(tmp_path, body, ["bumper_left", "cliff_left", "light_bumper_left"])
-    assert "Create 2 in full mode, battery" in found.identity
-    check(found)
-    assert found.values["bumper_left"] in (0, 1)
-    assert 0 <= found.values["cliff_left"] <= 4095
+    robot = drive(tmp_path, body, ["bumper_left", "cliff_left", "light_bumper_left"])
+    assert "Create 2 in full mode, battery" in robot.identity
+    check(robot)
+    assert robot.values["bumper_left"] in (0, 1)
+    assert 0 <= robot.values["cliff_left"] <= 4095

@@ -11,6 +11,6 @@ from tests.real.robots import PATIENT, check, drive
 def test_two_servos(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     port = str(Path(request.config.getoption("--dynamixel")).absolute())
     body = {"kind": "dynamixel", "port": port, **PATIENT, "answer_ms": 200, "watchdog_ms": 2540}
-    found = drive(tmp_path, body, [])
-    assert found.identity.startswith("Dynamixel servos 1: model ")
-    check(found)
+    robot = drive(tmp_path, body, [])
+    assert robot.identity.startswith("Dynamixel servos 1: model ")
+    check(robot)

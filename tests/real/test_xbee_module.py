@@ -22,7 +22,7 @@ adapters:
 
 
 @pytest.fixture
-def found(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
+def module(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """What `hilgw scan` reports of it."""
     port = str(Path(request.config.getoption("--xbee")).absolute())
     done = run("scan", port, "--kind", "xbee", "--json", "--no-network", cwd=tmp_path)
@@ -32,21 +32,21 @@ def found(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     return first
 
 
-def test_digi_xbee_finds_the_same_module(found: dict[str, Any]) -> None:
-    device = XBeeDevice(found["port"], found["baudRate"])
+def test_digi_xbee_finds_the_same_module(module: dict[str, Any]) -> None:
+    device = XBeeDevice(module["port"], module["baudRate"])
     device.open()
     try:
-        assert str(device.get_64bit_addr()) in found["identity"]
+        assert str(device.get_64bit_addr()) in module["identity"]
     finally:
         device.close()
 
 
-def test_a_robot_sends_through_it(found: dict[str, Any], tmp_path: Path) -> None:
-    channel = int(found["identity"].split(" CH ")[1].split()[0], 16)
+def test_a_robot_sends_through_it(module: dict[str, Any], tmp_path: Path) -> None:
+    channel = int(module["identity"].split(" CH ")[1].split()[0], 16)
     config = tmp_path / "xbee.yaml"
-    config.write_text(CONFIG.format(**found, channel=channel))
+    config.write_text(CONFIG.format(**module, channel=channel))
     report = report_of(tmp_path, "--config", str(config), "--duration", "3s")
     assert report["ports"]["module"]["ups"] == 1
-    assert found["identity"] in report["ports"]["module"]["identity"]
+    assert module["identity"] in report["ports"]["module"]["identity"]
     station = report["stations"]["module"]
     assert station["delivered"] + sum(station["refused"].values()) >= 5

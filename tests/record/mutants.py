@@ -95,32 +95,34 @@ def _packets(blocks: list[Block]) -> list[int]:
 
 
 def _order(blocks: list[Block], draw: random.Random) -> None:
-    at, to = draw.randrange(len(blocks)), draw.randrange(len(blocks))
-    block = blocks[at] if draw.random() < 0.5 else blocks.pop(at)
+    index, to = draw.randrange(len(blocks)), draw.randrange(len(blocks))
+    block = blocks[index] if draw.random() < 0.5 else blocks.pop(index)
     if draw.random() < 0.7:
         blocks.insert(to, block)
 
 
 def _interface(blocks: list[Block], draw: random.Random) -> None:
-    at = draw.choice([at for at, each in enumerate(blocks) if isinstance(each, Interface)] or [0])
-    if isinstance(found := blocks[at], Interface):
+    index = draw.choice(
+        [at for at, each in enumerate(blocks) if isinstance(each, Interface)] or [0]
+    )
+    if isinstance(block := blocks[index], Interface):
         link = draw.choice([147, 148, RTAC_SERIAL, 1])
-        blocks[at] = replace(found, link=link, name=draw.choice(["", "a\x1b[1m", found.name]))
+        blocks[index] = replace(block, link=link, name=draw.choice(["", "a\x1b[1m", block.name]))
 
 
 def _packet(blocks: list[Block], draw: random.Random) -> None:
-    at = draw.choice(_packets(blocks) or [0])
-    if not isinstance(found := blocks[at], CapturedPacket):
+    index = draw.choice(_packets(blocks) or [0])
+    if not isinstance(block := blocks[index], CapturedPacket):
         return
     changes: dict[str, Any] = {
         "interface": draw.randrange(6),
-        "time_ns": draw.choice([0, 1, 2**63, 2**64 - 1, found.time_ns + draw.randrange(10**12)]),
-        "data": found.data[: draw.randrange(len(found.data) + 1)],
+        "time_ns": draw.choice([0, 1, 2**63, 2**64 - 1, block.time_ns + draw.randrange(10**12)]),
+        "data": block.data[: draw.randrange(len(block.data) + 1)],
         "direction": draw.randrange(3),
         "comment": b"{}" * draw.randrange(2),
     }
     key = draw.choice(list(changes))
-    blocks[at] = replace(found, **{key: changes[key]})
+    blocks[index] = replace(block, **{key: changes[key]})
 
 
 def _head(blocks: list[Block], draw: random.Random) -> None:
@@ -133,17 +135,17 @@ def _json(blocks: list[Block], draw: random.Random) -> None:
 
 def _change(blocks: list[Block], places: list[int], draw: random.Random) -> None:
     """Changes a value of the JSON of one of these blocks."""
-    if not places or not isinstance(found := blocks[at := draw.choice(places)], CapturedPacket):
+    if not places or not isinstance(block := blocks[index := draw.choice(places)], CapturedPacket):
         return
-    text = found.comment if found.interface == MEDIUM else found.data
+    text = block.comment if block.interface == MEDIUM else block.data
     try:
         event = json.loads(text)
     except ValueError:
         return  # bytes of a line
     _change_within(event, draw)
     text = json.dumps(event).encode()
-    field = "comment" if found.interface == MEDIUM else "data"
-    blocks[at] = replace(found, **{field: text[:0xFFFF] if field == "comment" else text})
+    field = "comment" if block.interface == MEDIUM else "data"
+    blocks[index] = replace(block, **{field: text[:0xFFFF] if field == "comment" else text})
 
 
 def _change_within(event: Any, draw: random.Random) -> None:
@@ -223,13 +225,13 @@ def faults(data: bytes, folder: Path, *, slow: bool) -> Iterator[str]:
         before = {*folder.iterdir()}
         if fault := fault_of(words):
             yield f"hilgw {' '.join(words)}\n{fault}"
-        for each in {*folder.iterdir()} - before:
-            if each.is_dir():
-                for file in each.iterdir():
+        for output in {*folder.iterdir()} - before:
+            if output.is_dir():
+                for file in output.iterdir():
                     file.unlink()
-                each.rmdir()
+                output.rmdir()
             else:
-                each.unlink()
+                output.unlink()
     try:
         page(path)
     except HilgwError:

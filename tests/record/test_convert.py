@@ -61,8 +61,8 @@ def test_pandas_reads_a_table_for_each_device(tmp_path: Path, convert_run: Path)
     import pandas  # here: it takes longer to import than all others that the tests need
 
     folder = tmp_path / "csv"
-    found = Recording(convert_run)
-    files = convert.to_csv(found, folder)
+    recording = Recording(convert_run)
+    files = convert.to_csv(recording, folder)
     assert {path.parent for path in files} == {folder}
     gps = pandas.read_csv(folder / "rover.gps.csv")
     assert list(gps.columns) == ["time_s", "wall_s", "x (m)", "y (m)", "z (m)"]
@@ -82,14 +82,14 @@ def test_a_recording_of_countless_devices_is_refused(
     tmp_path: Path, convert_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(convert, "MOST_FILES", 3)
-    found = Recording(convert_run)
+    recording = Recording(convert_run)
     with pytest.raises(HilgwError, match="has 4 devices"):
-        convert.to_csv(found, tmp_path / "csv")
+        convert.to_csv(recording, tmp_path / "csv")
 
 
 def test_mcap_has_a_topic_for_each_device_and_a_log_that_foxglove_shows(convert_run: Path) -> None:
-    out, found = io.BytesIO(), Recording(convert_run)
-    convert.to_mcap(found, out)
+    out, recording = io.BytesIO(), Recording(convert_run)
+    convert.to_mcap(recording, out)
     messages = [*mcap.reader.make_reader(io.BytesIO(out.getvalue())).iter_messages()]
     assert [(channel.topic, schema and schema.name) for schema, channel, _ in messages] == [
         *[("/rover/gps/value", "hilgw.value")] * 2,
@@ -99,7 +99,7 @@ def test_mcap_has_a_topic_for_each_device_and_a_log_that_foxglove_shows(convert_
         ("/uart0/bytes", "hilgw.bytes"),
         ("/log", "foxglove.Log"),
     ]
-    for (schema, channel, message), event in zip(messages, found.events(), strict=True):
+    for (schema, channel, message), event in zip(messages, recording.events(), strict=True):
         assert schema is not None
         assert (schema.encoding, channel.message_encoding) == ("jsonschema", "json")
         assert json.loads(schema.data)["title"] == schema.name
@@ -140,14 +140,14 @@ def test_the_first_difference_of_each_stream_is_found(tmp_path: Path) -> None:
         begin_ns=7 * S,
     )
     assert not compare(Recording(first), Recording(first)).differences
-    found = compare(Recording(first), Recording(second))
-    assert found.differences == [
+    comparison = compare(Recording(first), Recording(second))
+    assert comparison.differences == [
         Difference("bytes uart0 sent", 6, 2.0, ord("f"), ord("X")),
         Difference("command rover left", 1, 4.0, COMMAND, other),
         Difference("notice a", 1, 5.0, NOTICE, None),
     ]
-    assert found.counts["bytes uart0 sent"] == (6, 6)
-    assert found.counts["notice a"] == (1, 0)
+    assert comparison.counts["bytes uart0 sent"] == (6, 6)
+    assert comparison.counts["notice a"] == (1, 0)
 
 
 PLOT_COMMAND = samples.COMMAND | {"outcome": "refused", "reason": "disarmed"}
@@ -192,8 +192,8 @@ def test_a_sensor_of_very_many_values_has_some_curves() -> None:
 
 def test_a_curve_has_a_bounded_number_of_points() -> None:
     curve = Curve("value")
-    for at in range(3 * MOST_POINTS):
-        curve.add(at, at)
+    for number in range(3 * MOST_POINTS):
+        curve.add(number, number)
     assert MOST_POINTS / 3 < len(curve.times) <= MOST_POINTS
     assert curve.times[-1] > 2.9 * MOST_POINTS
 
@@ -253,7 +253,7 @@ BAD: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "message"),
     [
         ('{"event": "mode", "robot": "a"}', "mode is missing: it must be a text"),
         ('{"event": "mode", "robot": 1, "mode": "a"}', "robot must be a text"),
@@ -277,14 +277,14 @@ BAD: list[dict[str, Any]] = [
     ],
 )
 def test_the_fault_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, what: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     good = block('{"event": "notice", "source": "a", "text": "before"}')
     path = strange_file(tmp_path, good, block(text), good)
     assert main(["show", str(path)]) == 1
     out, err = capsys.readouterr()
     assert out.count("before") == 1
-    assert what in err
+    assert message in err
     assert err.count("\n") == 1
 
 

@@ -100,12 +100,12 @@ def test_a_long_list_of_listeners_fits(tmp_path: Path) -> None:
 def test_a_large_file_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "NEAR", 4096)
     lines = (LINE | {"time_ns": n * 10**9, "data": (b"%d" % n * 10).hex()} for n in range(4000))
-    found = Recording(recorded(tmp_path / "a.pcapng", *lines))
+    file = Recording(recorded(tmp_path / "a.pcapng", *lines))
     for start in (0, 1, 1234, 3999):
-        events = found.events(from_s=start, to_s=start + 2)
+        events = file.events(from_s=start, to_s=start + 2)
         seconds = [event["time_ns"] // 10**9 for event in events]
         assert seconds == list(range(start, min(start + 3, 4000)))
-    assert list(found.events(from_s=4001)) == []
+    assert list(file.events(from_s=4001)) == []
 
 
 @pytest.mark.parametrize("from_s", [0.0, 1e-9])
@@ -115,9 +115,9 @@ def test_the_begin_of_a_large_file_is_read_from_its_begin(
     """Larger than what is read at once."""
     monkeypatch.setattr(recording, "NEAR", 4096)
     lines = (LINE | {"time_ns": each, "data": bytes(50_000).hex()} for each in range(40))
-    found = Recording(recorded(tmp_path / "a.pcapng", *lines))
-    assert [each["time_ns"] for each in found.events(from_s)] == [*range(int(from_s * 1e9), 40)]
-    assert (found.truncated, found.error) == (False, None)
+    file = Recording(recorded(tmp_path / "a.pcapng", *lines))
+    assert [each["time_ns"] for each in file.events(from_s)] == [*range(int(from_s * 1e9), 40)]
+    assert (file.truncated, file.error) == (False, None)
 
 
 def test_what_is_before_a_damaged_place_is_read(tmp_path: Path) -> None:
@@ -126,18 +126,18 @@ def test_what_is_before_a_damaged_place_is_read(tmp_path: Path) -> None:
     bad = bytearray(recorded(path, LINE, LINE).read_bytes())
     bad[-1] ^= 1
     path.write_bytes(bad)
-    found = Recording(path)
-    assert [event["data"] for event in found.events()] == ["00ff"]
-    assert found.error is not None
-    assert f"damaged at byte {len(good)}" in str(found.error)
+    file = Recording(path)
+    assert [event["data"] for event in file.events()] == ["00ff"]
+    assert file.error is not None
+    assert f"damaged at byte {len(good)}" in str(file.error)
     path.write_bytes(bad[:-2])
-    found = Recording(path)
-    assert [event["data"] for event in found.events()] == ["00ff"]
-    assert (found.truncated, found.error) == (True, None)
+    file = Recording(path)
+    assert [event["data"] for event in file.events()] == ["00ff"]
+    assert (file.truncated, file.error) == (True, None)
 
 
 @pytest.mark.parametrize(
-    ("data", "what"),
+    ("data", "message"),
     [
         (b"adapters: {}", "is not a pcapng file"),
         (b"", "ends before its first event"),
@@ -151,10 +151,10 @@ def test_what_is_before_a_damaged_place_is_read(tmp_path: Path) -> None:
         (BEGIN.replace(b'{"event":"head"', b'["event":"head"'), "is not valid JSON"),
     ],
 )
-def test_a_file_that_is_none_of_ours_is_refused(tmp_path: Path, data: bytes, what: str) -> None:
+def test_a_file_that_is_none_of_ours_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
     path = tmp_path / "a.pcapng"
     path.write_bytes(data)
-    with pytest.raises(RecordingError, match=what) as caught:
+    with pytest.raises(RecordingError, match=message) as caught:
         Recording(path)
     assert caught.value.where == str(path)
     with pytest.raises(RecordingError, match="No such file"):
@@ -211,7 +211,7 @@ def test_other_tools_files_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "what"),
+    ("data", "message"),
     [
         (b"\xd4\xc3\xb2\xa1" + bytes(20), "is not a pcapng file"),
         (b"adapters: {}\n# a configuration", "is not a pcapng file"),
@@ -222,9 +222,9 @@ def test_other_tools_files_are_read() -> None:
         (PCAPNG_START + encode(CapturedPacket(1, 0, b"")), "a block of kind 6 is not valid"),
     ],
 )
-def test_what_is_damaged_is_named(data: bytes, what: str) -> None:
+def test_what_is_damaged_is_named(data: bytes, message: str) -> None:
     reader = Reader(io.BytesIO(data).read, "a.pcapng")
-    with pytest.raises(RecordingError, match=what):
+    with pytest.raises(RecordingError, match=message):
         list(reader)
 
 
@@ -233,10 +233,10 @@ def test_a_place_to_begin_is_found(packets: list[CapturedPacket], cut: int, nois
     """From anywhere within the first packet: the next one, or one after it."""
     lines = [encode(packet) for packet in packets]
     data = lines[0][4 * cut + 4 :] + b"".join(lines[1:])
-    at = resync(data, interfaces=1)
-    assert at is not None
+    begin = resync(data, interfaces=1)
+    assert begin is not None
     begins = [len(data) - len(b"".join(lines[each:])) for each in range(1, len(lines))]
-    assert at in begins
+    assert begin in begins
     assert resync(noise, interfaces=1) is None
 
 
@@ -345,8 +345,8 @@ def test_a_departure_has_both_frames_and_the_replay_goes_on(
     sent: tuple[bytes, ...], departure: tuple[int, bytes, bytes], came: bytes
 ) -> None:
     bench = ReplayedLine(script(*ASKED))
-    for number, each in enumerate(sent):
-        bench.send(10 + 10 * number, each)
+    for number, data in enumerate(sent):
+        bench.send(10 + 10 * number, data)
     bench.until(30 + PATIENCE_NS / MS)
     assert bench.departures == [departure]
     assert b"".join(data for _, data in bench.came) == came
@@ -368,13 +368,13 @@ def test_the_stop_that_ended_the_run_is_not_asked_for(tmp_path: Path) -> None:
         {"event": "notice", "source": "x0", "text": "", "time_ns": REPLAY_BEGIN + 90 * MS},
         begin_ns=REPLAY_BEGIN,
     )
-    found = scripts_of(path)["x0"].at(0.0)
-    shorter, longer = ReplayedLine(found).send(0, b"go"), ReplayedLine(found).send(0, b"go")
+    x0_script = scripts_of(path)["x0"].at(0.0)
+    shorter, longer = ReplayedLine(x0_script).send(0, b"go"), ReplayedLine(x0_script).send(0, b"go")
     shorter.replay.end()
     assert (shorter.send(5, b"halt").departures, shorter.replay.after_end) == ([], 0)
     assert (longer.send(50, b"halt").departures, longer.replay.after_end) == ([], 4)
-    assert ReplayedLine(found).send(0, b"go").until(9_000).departures == []
-    assert ReplayedLine(found).send(0, b"go").send(5, b"halt").departures == [(2, b"", b"halt")]
+    assert ReplayedLine(x0_script).send(0, b"go").until(9_000).departures == []
+    assert ReplayedLine(x0_script).send(0, b"go").send(5, b"halt").departures == [(2, b"", b"halt")]
 
 
 def test_several_frames_that_are_never_sent_are_waited_for_once() -> None:

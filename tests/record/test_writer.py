@@ -46,9 +46,9 @@ class Recorded:
         return sorted(path.name for path in self.folder.glob("*"))
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        found = Recording(self.folder / name)
-        events = list(found.events())
-        assert (found.truncated, found.error) == (False, None)
+        recording = Recording(self.folder / name)
+        events = list(recording.events())
+        assert (recording.truncated, recording.error) == (False, None)
         return events
 
 
@@ -72,14 +72,14 @@ def test_packets_that_resemble_one_another_are_kept_apart(given_: list[tuple[Any
             packet = (source, 1, "radio", data, (to,), "", tuple(missed.items()), rssi_dbm)
             recorded.files.write([("packet", 1, packet), ("delivered", 1, (to, source, data))])
         recorded.files.close()
-        found = recorded.events("run.pcapng")
+        events = recorded.events("run.pcapng")
     wanted = []
     for source, to, data, rssi_dbm, missed in given_:
         packet = Packet(source, 1, "radio", data.hex(), [to], "", missed, rssi_dbm)
         wanted += [("packet", packet), ("delivered", Delivered(to, source, data.hex()))]
     assert [
         (each["event"], {key: each[key] for key in FIELDS[type(event)]})
-        for each, (_, event) in zip(found, wanted, strict=True)
+        for each, (_, event) in zip(events, wanted, strict=True)
     ] == [
         (name, {key: getattr(event, key) for key in FIELDS[type(event)]}) for name, event in wanted
     ]
@@ -133,8 +133,8 @@ def test_what_a_full_disk_loses_is_counted(tmp_path: Path, monkeypatch: pytest.M
     states = [*Recording(tmp_path / "run.pcapng").events(states=True)]
     assert [each["armed"] for each in states if each["event"] == "armed"] == [False]
     events = [each for each in recorded.events("run.pcapng") if each["event"] != "armed"]
-    found = [each.get("data", each.get("events")) for each in events]
-    assert found == ["01" * 10, 4, "05" * 10, "06" * 10]
+    values = [each.get("data", each.get("events")) for each in events]
+    assert values == ["01" * 10, 4, "05" * 10, "06" * 10]
 
 
 def test_some_of_the_disk_stays_free(tmp_path: Path) -> None:
@@ -170,18 +170,18 @@ def test_a_file_that_follows_begins_with_the_newest_states(tmp_path: Path) -> No
     recorded.files.close()
     last = Path(recorded.reports[-1].file).name
     assert last != "run.pcapng"
-    found = [
+    shown = [
         (each["event"], each["time_ns"], each.get("since_ns"), [*each.values()][1:4])
         for each in recorded.events(last)
     ]
-    assert found == [
+    assert shown == [
         ("port", 9, 3, ["uart0", "up", ""]),
         ("armed", 9, 2, ["rover", True, ""]),
         ("command", 9, 2, ["rover", "", "wheel"]),
         ("value", 9, 6, ["rover", "ds", 0.25]),
-        ("status", 9, 7, [NO_STATUS, 7, found[4][3][2]]),
+        ("status", 9, 7, [NO_STATUS, 7, shown[4][3][2]]),
         ("armed", 9, None, ["rover", False, ""]),
-        ("bytes", 10, None, found[6][3]),
+        ("bytes", 10, None, shown[6][3]),
     ]
 
 
@@ -220,24 +220,24 @@ def test_a_disk_that_is_full_keeps_what_it_took(tmp_path: Path) -> None:
     command = [*space, "sh", "-c", TMPFS, "sh", disk, sys.executable, kept]
     done = subprocess.run(command, input=data, capture_output=True, check=True, timeout=60)
     last = Report(**json.loads(done.stdout.splitlines()[-1]))
-    found = Recording(kept / "run.pcapng")
-    times = [each["time_ns"] for each in found.events()]
-    assert (found.truncated, found.error) == (False, None)
+    recording = Recording(kept / "run.pcapng")
+    times = [each["time_ns"] for each in recording.events()]
+    assert (recording.truncated, recording.error) == (False, None)
     assert (last.lost, last.error) == (20 - len(times), "No space left on device")
     assert times == list(range(len(times))) and 1 < len(times) < 7
-    assert last.written == found.path.stat().st_size
+    assert last.written == recording.path.stat().st_size
 
 
 def test_what_is_repeated_counts_for_no_size(tmp_path: Path) -> None:
     """Half of this file consists of repetitions."""
     recorded = Recorded(tmp_path, max_bytes=100_000)
     for minute in range(11):
-        at = minute * KEYFRAME_NS
-        recorded.files.write([value(at + number, f"ds{number}", 1.0) for number in range(50)])
+        begin = minute * KEYFRAME_NS
+        recorded.files.write([value(begin + number, f"ds{number}", 1.0) for number in range(50)])
     recorded.files.close()
     assert recorded.names() == ["run.pcapng"]
-    found = list(Recording(tmp_path / "run.pcapng").events(states=True))
-    assert (len(found), sum("since_ns" in each for each in found)) == (1050, 500)
+    events = list(Recording(tmp_path / "run.pcapng").events(states=True))
+    assert (len(events), sum("since_ns" in each for each in events)) == (1050, 500)
     assert (tmp_path / "run.pcapng").stat().st_size > 120_000
 
 
@@ -252,10 +252,10 @@ def test_each_minute_the_states_that_changed_are_repeated(tmp_path: Path) -> Non
     for at_ns in (minute + 1, 2 * minute, 3 * minute):
         recorded.files.write([line(at_ns)])
     recorded.files.close()
-    found = [*Recording(tmp_path / "run.pcapng").events(states=True)]
+    events = [*Recording(tmp_path / "run.pcapng").events(states=True)]
     repeated = [
         (each["time_ns"], each["device"], each["value"], each["since_ns"])
-        for each in found
+        for each in events
         if "since_ns" in each
     ]
     assert repeated == [
@@ -263,4 +263,4 @@ def test_each_minute_the_states_that_changed_are_repeated(tmp_path: Path) -> Non
         (minute, "b", 2.0, 1),
         (2 * minute, "a", 60.0, minute),
     ]
-    assert len(recorded.events("run.pcapng")) == len(found) - len(repeated)
+    assert len(recorded.events("run.pcapng")) == len(events) - len(repeated)

@@ -98,12 +98,12 @@ def test_a_role_that_is_too_low_is_not_a_wrong_token() -> None:
 
 def test_a_refused_client_learns_what_is_wrong_with_its_token() -> None:
     check = TokenCheck(Access([("screen", "monitor", TOKEN)]), "drive", Clock())
-    found = {}
+    reasons = {}
     for token in (None, TOKEN, "wrong", "wrong", "wrong", TOKEN):
         reason = check(token, "h:1")
         assert reason is not None
-        found[token, reason] = check.why(token, reason)
-    assert found == {
+        reasons[token, reason] = check.why(token, reason)
+    assert reasons == {
         (None, RequestRefused.NOT_PERMITTED): Forbidden.NO_TOKEN,
         (TOKEN, RequestRefused.NOT_PERMITTED): Forbidden.MONITOR_TOKEN,
         ("wrong", RequestRefused.NOT_PERMITTED): Forbidden.WRONG_TOKEN,

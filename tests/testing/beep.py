@@ -44,27 +44,27 @@ class Decoder:
         return self.scan(over=False)
 
     def scan(self, over: bool) -> list[tuple[bytes, bytes]]:
-        found: list[tuple[bytes, bytes]] = []
-        data, at = self.rest, 0
-        while (at := data.find(SYNC, at)) >= 0:
-            end = at + 5 + data[at + 2] if len(data) > at + 2 else len(data) + 1
+        frames: list[tuple[bytes, bytes]] = []
+        data, begin = self.rest, 0
+        while (begin := data.find(SYNC, begin)) >= 0:
+            end = begin + 5 + data[begin + 2] if len(data) > begin + 2 else len(data) + 1
             if end > len(data) and not over:
                 break
-            inner = data[at + 1 : end - 2]
+            inner = data[begin + 1 : end - 2]
             if end <= len(data) and self.holds(inner, data[end - 2 : end]):
-                found.append((inner[:1], inner[2:]))
-                at = end
+                frames.append((inner[:1], inner[2:]))
+                begin = end
             else:
                 self.bad += 1
-                at = self.after_false_start(at, end)
-        self.rest = data[at:] if at >= 0 else b""
-        return found
+                begin = self.after_false_start(begin, end)
+        self.rest = data[begin:] if begin >= 0 else b""
+        return frames
 
     def holds(self, inner: bytes, crc: bytes) -> bool:
         return struct.pack(">H", binascii.crc_hqx(inner, 0)) == crc and inner[:1] in TYPES
 
-    def after_false_start(self, at: int, end: int) -> int:
-        return at + 1
+    def after_false_start(self, begin: int, end: int) -> int:
+        return begin + 1
 
 
 class BeepSession:
@@ -289,13 +289,13 @@ class BeepMock(Mock):
         if "boot" in self.timers:
             self.input.clear()
         self.timers.start("silence", now + 50 * MS, lambda _: self.input.clear())
-        while (at := self.input.find(0xA5)) >= 0 and len(self.input) > at + 2:
-            end = at + 5 + self.input[at + 2]
+        while (begin := self.input.find(0xA5)) >= 0 and len(self.input) > begin + 2:
+            end = begin + 5 + self.input[begin + 2]
             if end > len(self.input):
                 return
-            inner, crc = bytes(self.input[at + 1 : end - 2]), bytes(self.input[end - 2 : end])
+            inner, crc = bytes(self.input[begin + 1 : end - 2]), bytes(self.input[end - 2 : end])
             good = binascii.crc_hqx(inner, 0).to_bytes(2, "big") == crc
-            del self.input[: end if good else at + 1]
+            del self.input[: end if good else begin + 1]
             if good:
                 self.obey(inner[:1], inner[2:], now)
 

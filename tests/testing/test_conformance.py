@@ -42,13 +42,13 @@ RULES = sorted(name for name in dir(OnBeep) if name.startswith("test_"))
 
 class ForgetsShortRests(beep.Decoder):
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        found = super().feed(data)
+        frames = super().feed(data)
         self.rest = self.rest if len(self.rest) > 3 else b""
-        return found
+        return frames
 
 
 class SkipsWholeFrame(beep.Decoder):
-    def after_false_start(self, at: int, end: int) -> int:
+    def after_false_start(self, begin: int, end: int) -> int:
         return end
 
 
@@ -252,11 +252,11 @@ def test_a_defect_of_the_session_is_found(defect: Defect) -> None:
         adapter = Broken()
         live_s = 0.5 if defect.session is SlowToBegin else 5.0
 
-    found = verdict_on(OnBroken(), defect.test)
-    assert found.rule.startswith(defect.rule), found
-    assert defect.word in str(found)
-    assert "got:" in str(found)
-    assert "expected:" in str(found)
+    verdict = verdict_on(OnBroken(), defect.test)
+    assert verdict.rule.startswith(defect.rule), verdict
+    assert defect.word in str(verdict)
+    assert "got:" in str(verdict)
+    assert "expected:" in str(verdict)
 
 
 @pytest.mark.parametrize(
@@ -320,9 +320,9 @@ def test_a_defect_of_the_adapter_is_found(
     class OnBroken(OnBeep):
         adapter = type("Broken", (beep.BeepAdapter,), changes)()
 
-    found = verdict_on(OnBroken(), test)
-    assert found.rule.startswith(rule)
-    assert word in str(found)
+    verdict = verdict_on(OnBroken(), test)
+    assert verdict.rule.startswith(rule)
+    assert word in str(verdict)
 
 
 @pytest.mark.parametrize(
@@ -349,9 +349,9 @@ def test_a_defect_of_the_adapter_is_found(
 def test_a_declaration_that_no_rule_can_use_is_reported(
     declared: dict[str, Any], test: str, rule: str, got: str
 ) -> None:
-    found = verdict_on(type("OnBroken", (OnBeep,), declared)(), test)
-    assert found.rule == rule
-    assert got in found.got, found
+    verdict = verdict_on(type("OnBroken", (OnBeep,), declared)(), test)
+    assert verdict.rule == rule
+    assert got in verdict.got, verdict
 
 
 def test_the_simplest_case_is_shown() -> None:
@@ -362,12 +362,12 @@ def test_the_simplest_case_is_shown() -> None:
         adapter = Broken()
 
     test = "garbage_costs_no_good_frame"
-    found = verdict_on(OnBroken(), test)
-    assert str(found) == str(verdict_on(OnBroken(), test))  # the same in each run
+    verdict = verdict_on(OnBroken(), test)
+    assert str(verdict) == str(verdict_on(OnBroken(), test))  # the same in each run
     frames = 2 * len(beep.frame(b"R", b"\x28\x07ping")) + 2 * len(
         beep.frame(b"R", b"\x50\x07\xa5\x00\x28")
     )
-    (line,) = [line for line in str(found).splitlines() if "bytes:" in line]
+    (line,) = [line for line in str(verdict).splitlines() if "bytes:" in line]
     assert len(bytes.fromhex(line.split("bytes:")[1])) <= 2 * frames + 4  # noise of a few bytes
 
 

@@ -455,8 +455,8 @@ def test_a_mistyped_name_is_one_line_at_its_call(tmp_path: Path) -> None:
     calls = [head.format(number, call) for number, call in enumerate(MISTYPED)]
     _, text = pytest_run(tmp_path, "\n\n".join(calls), "--color=no")
     assert f"{len(MISTYPED)} failed" in text
-    for number, what in enumerate(MISTYPED.values()):
+    for number, message in enumerate(MISTYPED.values()):
         failure = text.partition(f"test_{number} _")[2].partition("\n_____")[0]
         errors = [line for line in failure.splitlines() if line.startswith("E  ")]
-        assert len(errors) == 1 and what in errors[0], failure
+        assert len(errors) == 1 and message in errors[0], failure
         assert "hilgw/" not in failure.partition("---- Captured")[0].replace(errors[0], ""), failure

@@ -276,16 +276,16 @@ def test_it_is_listed_and_described_and_a_broken_mock_is_named(site: Path) -> No
     ],
 )
 def test_what_cannot_be_written_is_reported(command: str, code: int, reported: str) -> None:
-    found, _, error = in_process(*f"new-{command}".split(), cwd=ROOT)
-    assert found == code and reported in error
+    exit_code, _, error = in_process(*f"new-{command}".split(), cwd=ROOT)
+    assert exit_code == code and reported in error
     assert not (ROOT / ADAPTER).exists()
 
 
 def test_what_is_wrong_is_reported_with_its_place(site: Path) -> None:
     config, expected = (site / "my_radio.yaml").read_text(), []
-    for number, (change, into, at, reported) in enumerate(WRONG):
+    for number, (change, into, wrong, reported) in enumerate(WRONG):
         text = config.replace(change, into)
-        before = text[: text.index(at)]
+        before = text[: text.index(wrong)]
         place = f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
         (site / f"{number}.yaml").write_text(text)
         expected.append((f"{number}.yaml:{place}: ", reported))

@@ -134,15 +134,15 @@ class Pty:
 def descriptors() -> dict[str, str]:
     """What this process has open, the list itself left out. A port of an earlier test may be closed
     by its thread at any time: compare by `.items() <= before.items()`."""
-    found = {}
+    targets = {}
     for entry in Path("/proc/self/fd").iterdir():
         try:
             target = str(entry.readlink())
         except OSError:
             continue
         if not target.startswith("/proc/"):
-            found[entry.name] = target
-    return found
+            targets[entry.name] = target
+    return targets
 
 
 def call_threads() -> list[threading.Thread]:

@@ -62,10 +62,13 @@ def on_serial(path: DataPath) -> Kind:
 def on_tcp(over_asyncio: bool) -> Kind:
     @asynccontextmanager
     async def connected(_: Timer) -> AsyncIterator[Ends]:
-        with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as at:
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            socket.create_server(("127.0.0.1", 0)) as server,
+        ):
             patch.setattr(tcp, "OVER_ASYNCIO", over_asyncio)
-            transport = await connect_tcp(*at.getsockname())
-            peer = at.accept()[0]
+            transport = await connect_tcp(*server.getsockname())
+            peer = server.accept()[0]
             with peer:
                 yield socket_ends(transport, peer)
 

@@ -94,7 +94,7 @@ SENTENCE = "the server says: Port already in use"
 
 
 @pytest.mark.parametrize(
-    ("kinds", "pieces", "then", "what"),
+    ("kinds", "pieces", "then", "message"),
     [
         (["socket", "rfc2217"], BUSY, "close", SENTENCE),
         (["socket", "rfc2217"], BUSY, "reset", SENTENCE),
@@ -104,12 +104,12 @@ SENTENCE = "the server says: Port already in use"
     ],
 )
 async def test_the_sentence_of_a_busy_server_is_the_reason(
-    timer: Timer, kinds: list[str], pieces: list[bytes], then: str, what: str
+    timer: Timer, kinds: list[str], pieces: list[bytes], then: str, message: str
 ) -> None:
     for kind in kinds:
         async with serving(Peer(sends(*pieces, then=then))) as server:
             error = await refused(kind, server.address, timer)
-            assert (error.what, error.reason) == (what, PortError.LOST)
+            assert (error.what, error.reason) == (message, PortError.LOST)
 
 
 @pytest.mark.parametrize("over_asyncio", [False, True])

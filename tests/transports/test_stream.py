@@ -165,11 +165,11 @@ async def test_unplugged_it_is_lost_and_absent_and_comes_back(clock: Clock) -> N
     for _ in range(3):
         client = rig.Client(await pipe.open())
         client.transport.write(bytes(1000))
-        at = clock.now()
+        before = clock.now()
         pipe.device.unplug()
         assert not pipe.device.plugged
         await rig.turns()
-        assert clock.now() == at
+        assert clock.now() == before
         assert [error.reason for error in client.lost] == [PortError.LOST]
         with pytest.raises(PortError):
             client.transport.write(b"x")

@@ -224,8 +224,8 @@ async def test_closed_it_accepts_none_and_keeps_those_it_has(path: str) -> None:
 
 @pytest.mark.process
 @pytest.mark.judge("ip", "unshare")
-@pytest.mark.parametrize("what", ["writes", "is idle"])
-def test_a_peer_that_vanishes_without_a_word_is_noticed(what: str) -> None:
+@pytest.mark.parametrize("activity", ["writes", "is idle"])
+def test_a_peer_that_vanishes_without_a_word_is_noticed(activity: str) -> None:
     """Keepalive sees it while idle, the user time-out while writing; each alone misses one."""
     root = Path(__file__).parents[2]
     script = root / "tests" / "transports" / "half_open.py"
@@ -233,7 +233,7 @@ def test_a_peer_that_vanishes_without_a_word_is_noticed(what: str) -> None:
     if subprocess.run([*apart, "true"], capture_output=True).returncode != 0:
         judge = pytest.fail if os.environ.get("HILGW_REQUIRE_JUDGES") == "1" else pytest.skip
         judge("no network namespace may be made here")
-    command = [*apart, sys.executable, str(script), what]
+    command = [*apart, sys.executable, str(script), activity]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30)
     assert result.returncode == 0, result.stderr

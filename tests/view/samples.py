@@ -66,7 +66,7 @@ def recorded(
     """Write a recording of these events and blocks; an event without a time is at its begin."""
     write = Writer(head, ["uart0"], epoch_ns)
     data = write.begin(begin_ns)
-    for each in given:
-        data += each if isinstance(each, bytes) else write.encode({"time_ns": begin_ns} | each)
+    for item in given:
+        data += item if isinstance(item, bytes) else write.encode({"time_ns": begin_ns} | item)
     path.write_bytes(data)
     return path

@@ -93,7 +93,7 @@ def test_the_live_table_shows_it(kind: str) -> None:
 def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path) -> None:
     event = sample(kind)
     recording = Recording(recorded(tmp_path / "run.pcapng", event))
-    (found,) = recording.events()
+    (read_event,) = recording.events()
     tables = convert.to_csv(recording, tmp_path / "csv")
     if kind in kinds.DRAWN:
         (table,) = csv.DictReader(tables[0].read_text().splitlines())
@@ -106,7 +106,7 @@ def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path
     assert {key: str(each) for key, each in recording.head.items()}.items() <= head.metadata.items()
     lines = io.StringIO()
     convert.to_json_lines(recording, lines)
-    assert [*map(json.loads, lines.getvalue().splitlines())] == [recording.head, found]
+    assert [*map(json.loads, lines.getvalue().splitlines())] == [recording.head, read_event]
     ((schema, channel, message),) = reader.iter_messages()
     assert schema is not None
     properties, sent = json.loads(schema.data)["properties"], json.loads(message.data)
@@ -116,12 +116,12 @@ def test_convert_has_its_numbers_and_all_of_its_fields(kind: str, tmp_path: Path
         assert isinstance(value, types.get(expected, object if expected == "any" else dict))
     lists = {"value", "position", "rotation"}  # of several types, or in lists
     assert sent.keys() - lists <= properties.keys() | {"rssi_dbm"}
-    assert message.log_time == pytest.approx(found["wall_s"] * 1e9, abs=1e3)
+    assert message.log_time == pytest.approx(read_event["wall_s"] * 1e9, abs=1e3)
     assert channel.topic == "/log" or kind in channel.topic
     if channel.topic == "/log":
         assert sent["message"] == kinds.words(event)
     else:
-        assert {*found} - {"event"} == {*sent} - {"numbers"}
+        assert {*read_event} - {"event"} == {*sent} - {"numbers"}
         assert [*sent.get("numbers", ())] == [one.name for one in kinds.numbers(event)]
 
 
@@ -154,8 +154,8 @@ def test_a_page_shows_it_and_asks_for_it(kind: str) -> None:
     for events in ([], [event]):
         view = Bench(lambda: NOW).opened("/run/1.sock", "/lab/arm.yaml", 11)
         view.set_status(none, NOW)
-        for each in events:
-            view.take(each, NOW - 10**9)  # so that a rate has a second that is over
+        for shown_event in events:
+            view.take(shown_event, NOW - 10**9)  # so that a rate has a second that is over
         view.received(NOW)
         shown.append(pages_of(view, event.get("robot", kinds.name_of(event))))
     is_shown = kind not in ("bytes", "delivered", "recording_lost")  # delivered: of its packet
@@ -213,18 +213,20 @@ def test_a_picture_has_its_numbers_and_losses(kind: str) -> None:
 def test_a_difference_of_it_is_shown(kind: str, tmp_path: Path) -> None:
     with_it = Recording(recorded(tmp_path / "first.pcapng", sample(kind)))
     without = Recording(recorded(tmp_path / "second.pcapng"))
-    found = compare(with_it, without).differences
-    assert bool(found) is (kind not in ("link", "status"))  # these are measured
-    for each in found:
-        assert each.stream.startswith(kind)
-        assert is_plain(diff.shown(each.first, None)) and diff.shown(None, 1) == "nothing more"
+    differences = compare(with_it, without).differences
+    assert bool(differences) is (kind not in ("link", "status"))  # these are measured
+    for difference in differences:
+        assert difference.stream.startswith(kind)
+        assert (
+            is_plain(diff.shown(difference.first, None)) and diff.shown(None, 1) == "nothing more"
+        )
 
 
 @every
 def test_a_recording_has_it_and_the_next_file_its_state(kind: str, tmp_path: Path) -> None:
     event = sample(kind)
-    (found,) = Recording(recorded(tmp_path / "run.pcapng", event)).events()
-    assert {key: each for key, each in found.items() if key not in TIMES} == {
+    (kept,) = Recording(recorded(tmp_path / "run.pcapng", event)).events()
+    assert {key: each for key, each in kept.items() if key not in TIMES} == {
         key: each for key, each in event.items() if key not in TIMES
     }
     if kind in kinds.NAMED:  # a file that follows another one begins with it
@@ -234,8 +236,8 @@ def test_a_recording_has_it_and_the_next_file_its_state(kind: str, tmp_path: Pat
         values = [event[name] for name in kinds.FIELDS[CLASSES[kind]]]
         values = [json.dumps(each) for each in values] if kind == STATUS else values
         files.write([(kind, 10**9, tuple(values))])
-        for at in range(2, 99):
-            files.write([("notice", at * 10**9, ("rover", "more" * 1000))])
+        for second in range(2, 99):
+            files.write([("notice", second * 10**9, ("rover", "more" * 1000))])
         files.close()
         assert Path(reports[-1].file) != path
         assert kind in [each["event"] for each in Recording(Path(reports[-1].file)).events()]

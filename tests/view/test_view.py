@@ -43,8 +43,8 @@ def test_a_ring_has_the_newest_events_by_their_numbers() -> None:
     ring = Ring(3, 1000)
     for count in range(5):
         ring.add({"event": "x", "number": count})
-    for since, found in ((0, [2, 3, 4]), (2, [2, 3, 4]), (3, [3, 4]), (4, [4]), (5, []), (9, [])):
-        assert [each["number"] for each in ring.since(since)] == found
+    for since, newer in ((0, [2, 3, 4]), (2, [2, 3, 4]), (3, [3, 4]), (4, [4]), (5, []), (9, [])):
+        assert [each["number"] for each in ring.since(since)] == newer
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_a_new_view_has_no_times_and_a_series_that_no_page_shows_is_kept_for_3_s
     seen = view()
     assert seen.restarts == seen.status_ns == seen.wall_ns == seen.slow.total == 0
     seen.series["a"] = Points("m")
-    for at, kept in ((3 * NS_PER_S, ["a"]), (3 * NS_PER_S + 1, [])):
-        seen.set_status({}, at)
+    for now, kept in ((3 * NS_PER_S, ["a"]), (3 * NS_PER_S + 1, [])):
+        seen.set_status({}, now)
         assert [*seen.series] == kept
 
 
@@ -175,8 +175,8 @@ def test_a_command_has_its_bodys_port(robot: str, body: str, mode: str | None, p
 def test_an_end_is_lost_after_an_event_until_there_is_a_newer_one() -> None:
     cells = Cells()
     command = sample("command", robot="r", body="")
-    for state, at, lost in (("up", 1, set()), ("waiting", 5, {4, 5}), ("up", 9, {4, 5})):
-        cells.fold(sample("port", name="r.body", state=state, mono_ns=at))
+    for state, time_ns, lost in (("up", 1, set()), ("waiting", 5, {4, 5}), ("up", 9, {4, 5})):
+        cells.fold(sample("port", name="r.body", state=state, mono_ns=time_ns))
         assert {time for time in (4, 5, 6) if cells.is_lost(command | {"mono_ns": time})} == lost
     assert cells.is_lost(sample("port", name="r.body", mono_ns=5))
     assert not cells.is_lost(sample("port", name="r.remote", mono_ns=0))
@@ -248,8 +248,8 @@ def test_the_real_time_factor_is_that_of_the_time_between_two_states(
     passed: float, simulated_s: float, factor: float | None
 ) -> None:
     now = {"mono_ns": int(passed * NS_PER_S) + 3, "clocks_s": {"r": 5 + simulated_s}}
-    (found,) = of_status(now, {"mono_ns": 3, "clocks_s": {"r": 5.0}})
-    assert found.value == factor
+    (reading,) = of_status(now, {"mono_ns": 3, "clocks_s": {"r": 5.0}})
+    assert reading.value == factor
 
 
 @pytest.mark.parametrize(
@@ -268,8 +268,8 @@ def test_latencies_are_at_most_the_bound_that_the_share_does_not_exceed(
     before = {"latency": {"line": {"uart0": {"count": 5, "buckets": [5] * len(buckets)}}}}
     measured = {"count": count + 5, "buckets": [5 + each for each in buckets]}
     now = {"latency_bounds_s": [0.001, 0.002], "latency": {"line": {"uart0": measured}}}
-    found = [each.value for each in of_status(now, before)]
-    assert found == [p50_ms, p99_ms]
+    values = [each.value for each in of_status(now, before)]
+    assert values == [p50_ms, p99_ms]
 
 
 def test_a_number_that_is_alone_has_the_name_of_its_device_and_settings_have_roles() -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 def stop_servers(parent: int) -> list[int]:
     """The processes of STOP ALL that run and that this process has started."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
+    pids = []
+    for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            words = each.joinpath("cmdline").read_bytes()
-            started_by = int(each.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+            words = process.joinpath("cmdline").read_bytes()
+            started_by = int(process.joinpath("stat").read_text().rpartition(")")[2].split()[1])
             if started_by == parent and b"hilgw.web.stop_server" in words:
-                found.append(int(each.name))
-    return found
+                pids.append(int(process.name))
+    return pids
 
 
 def runs(pid: int) -> bool:

@@ -101,10 +101,10 @@ class Stepped:
         return SimpleNamespace(start=lambda: self.begun.append(target))
 
     def sockets(self, on_problem: Callable[[Exception], None]) -> list[Path]:
-        for each in self.problems:
-            if isinstance(each, OSError):
-                raise each
-            on_problem(each)
+        for problem in self.problems:
+            if isinstance(problem, OSError):
+                raise problem
+            on_problem(problem)
         return self.paths
 
     def ask(self, path: Path, request: object, timeout_s: float, *, any_version: bool) -> Any:
@@ -153,13 +153,13 @@ class SteppedGateway:
     def events(self, kinds: Any, **how: Any) -> Iterator[dict[str, Any]]:
         self.of.asked.append((kinds, how))
         events, self.of.events = self.of.events, []
-        for each in events:
-            if isinstance(each, Exception):
-                raise each
-            if isinstance(each, dict):
-                yield each
+        for event in events:
+            if isinstance(event, Exception):
+                raise event
+            if isinstance(event, dict):
+                yield event
             else:
-                each()
+                event()
 
     def ask(self, request: object, timeout_s: float) -> None:
         self.of.asked.append((request, timeout_s))

@@ -29,8 +29,8 @@ from tests.record.samples import COMMAND, VALUE
 
 def overview(views: list[GatewayView], problem: str, now: int) -> str:
     """All HTML of the page."""
-    found = [part for view in views for part in parts(view, now).values()]
-    return "".join([general(views, problem), *found])
+    html_parts = [part for view in views for part in parts(view, now).values()]
+    return "".join([general(views, problem), *html_parts])
 
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -123,9 +123,9 @@ def test_texts_of_others_are_text() -> None:
 def link(name: str = "gateway@bench", **keys: Any) -> dict[str, Any]:
     counts = dict.fromkeys(("sent", "delivered", "lost", "unsettled", "received", "missed"), 41)
     times = {"p50_ms": 0.2123, "p99_ms": 1.5, "round_trip_ms": None, "clock_offset_s": -0.000_002}
-    found = {"event": "link", "name": name, "state": "up", "reason": "", "mono_ns": 5, **times}
-    found["counts"] = {**counts, "late": 7, "dropped": 8}
-    return {**found, "robots": ["rover", "arm"], "listeners": {"rover.rx": "radio"}, **keys}
+    fields = {"event": "link", "name": name, "state": "up", "reason": "", "mono_ns": 5, **times}
+    fields["counts"] = {**counts, "late": 7, "dropped": 8}
+    return {**fields, "robots": ["rover", "arm"], "listeners": {"rover.rx": "radio"}, **keys}
 
 
 def test_other_gateways_have_latency_clock_counts_robots_and_listeners() -> None:
@@ -159,8 +159,8 @@ ROBOT = {"armed": False, "latched": "estop", "mode": None}
 def view_of(*events: dict[str, Any], path: str = "/run/1.sock", **robots: Any) -> GatewayView:
     view = Bench(lambda: 0).opened(path, "/lab/arm.yaml", 11)
     view.set_status({"robots": robots}, NS_PER_S)
-    for at, event in enumerate(events):
-        view.take({"mono_ns": NS_PER_S + at, "wall_s": 1.0, **event}, NOW)
+    for number, event in enumerate(events):
+        view.take({"mono_ns": NS_PER_S + number, "wall_s": 1.0, **event}, NOW)
     return view
 
 
@@ -319,8 +319,8 @@ def test_the_stop_log_is_that_of_the_robot_the_newest_first() -> None:
         "arm",
     )
     texts = ("not armed", "mode remote", "back-off", "no value", "long ago")
-    found = [html.index(text) for text in texts]
-    assert found == sorted(found)
+    places = [html.index(text) for text in texts]
+    assert places == sorted(places)
     assert EVIL not in html
     assert "not this one" not in html
     assert "a line" not in html
@@ -457,12 +457,12 @@ def test_a_recording_that_grows_is_sent_as_it_was(tmp_path: Path) -> None:
     path = folder / "a.pcapng"
     path.write_bytes(os.urandom(2 * recordings.PIECE_BYTES + 5))
     before = path.read_bytes()
-    found = opened(str(folder), "a.pcapng")
-    assert found is not None
+    download = opened(str(folder), "a.pcapng")
+    assert download is not None
     with path.open("ab") as more:
         more.write(b"later")
-    assert b"".join(pieces(*found)) == before
-    found = opened(str(folder), "a.pcapng")
-    assert found is not None
+    assert b"".join(pieces(*download)) == before
+    download = opened(str(folder), "a.pcapng")
+    assert download is not None
     path.write_bytes(b"short")
-    assert b"".join(pieces(*found)) == b"short"
+    assert b"".join(pieces(*download)) == b"short"

@@ -19,29 +19,29 @@ from tests.record.samples import COMMAND, PACKET, VALUE
 EVIL = "=<img src=x onerror=alert(1)>\"',\n"
 
 
-def value(at: int, number: Any, robot: str = "rover", device: str = "gps", **more: Any) -> Any:
+def value(time_ns: int, number: Any, robot: str = "rover", device: str = "gps", **more: Any) -> Any:
     known = {"robot": robot, "device": device, "value": number, "fields": [], "units": []}
-    return VALUE | {"mono_ns": at, "wall_s": at / 1e9 + 1000, **known, **more}
+    return VALUE | {"mono_ns": time_ns, "wall_s": time_ns / 1e9 + 1000, **known, **more}
 
 
-def command(at: int, commanded: Any, body: str = "", **applied: Any) -> Any:
+def command(time_ns: int, commanded: Any, body: str = "", **applied: Any) -> Any:
     more = {"body": body, "given": {"velocity": commanded}, "applied": applied}
-    return COMMAND | more | {"mono_ns": at, "wall_s": at / 1e9 + 1000}
+    return COMMAND | more | {"mono_ns": time_ns, "wall_s": time_ns / 1e9 + 1000}
 
 
-def packet(at: int, source: str, rssi: float | None) -> Any:
+def packet(time_ns: int, source: str, rssi: float | None) -> Any:
     more = {"source": source, "rssi_dbm": rssi, "received_by": [], "data": "00"}
-    return PACKET | more | {"mono_ns": at, "wall_s": at / 1e9}
+    return PACKET | more | {"mono_ns": time_ns, "wall_s": time_ns / 1e9}
 
 
 PORT = {f"{way}_{what}_per_s": 2.0 for way in ("received", "sent") for what in ("bytes", "packets")}
 
 
-def status(at: int, simulated_s: float = 0.0, slow: int = 0, fast: int = 0) -> Any:
+def status(time_ns: int, simulated_s: float = 0.0, slow: int = 0, fast: int = 0) -> Any:
     measured = {"count": fast + slow, "buckets": [fast, fast]}
     return {
-        "mono_ns": at,
-        "clocks_s": {"gateway": 5.0 + at / 1e9, "rover.body": simulated_s},
+        "mono_ns": time_ns,
+        "clocks_s": {"gateway": 5.0 + time_ns / 1e9, "rover.body": simulated_s},
         "ports": {"xbee0": PORT},
         "queues": {"xbee0": 3, "rover.tx": 1},
         "latency_bounds_s": [0.001, 0.002],
@@ -51,8 +51,8 @@ def status(at: int, simulated_s: float = 0.0, slow: int = 0, fast: int = 0) -> A
 
 def seen(*events: Any, bench: Bench | None = None, config: str = "/lab/arm.yaml") -> GatewayView:
     view = (bench or Bench(lambda: 0)).opened(f"/run/{config}.sock", config, 11)
-    for each in events:
-        view.take(each, each["mono_ns"])
+    for event in events:
+        view.take(event, event["mono_ns"])
     return view
 
 
@@ -100,8 +100,8 @@ def shown(plots: Plots, window_s: int = 0) -> dict[str, list[Any]]:
 )
 def test_the_series_of_events(event: Any, readings: list[Any]) -> None:
     first = {"rover.body.gps": value(0, [1, 2], "rover.body", fields=["x", "y"], units=["m", "m"])}
-    found = [tuple(each) for each in of_event(event, first)]
-    assert found == readings
+    series = [tuple(each) for each in of_event(event, first)]
+    assert series == readings
 
 
 def test_all_series_of_all_gateways_are_found_with_short_names_and_within_a_bound() -> None:
@@ -198,8 +198,8 @@ def test_a_pause_keeps_the_view_with_more_points_to_zoom_in_and_the_series_go_on
     view, plots = seen(values[0]), Plots()
     plots.find([view], 1)
     plots.update([name], 1, paused=False)
-    for each in values[1:]:
-        view.take(each, 0)
+    for reading in values[1:]:
+        view.take(reading, 0)
     assert len(shown(plots)["rover: gps"]) <= DRAWN
     plots.update([name], 2 * DRAWN, paused=True)
     for number in range(2):
@@ -274,8 +274,8 @@ def test_csv_is_read_back_and_nothing_in_it_is_a_formula(curves: list[Any]) -> N
 def test_the_series_of_a_status_and_those_of_the_time_between_two() -> None:
     before, now = status(0, 1.0, fast=7), status(2 * NS_PER_S, 2.0, fast=106, slow=1)
     first = {each.name: each.value for each in of_status(before, {})}
-    found = {each.name: (each.value, each.unit) for each in of_status(now, before)}
-    assert found == {
+    series = {each.name: (each.value, each.unit) for each in of_status(now, before)}
+    assert series == {
         "xbee0: packets/s in": (2.0, "1/s"),
         "xbee0: packets/s out": (2.0, "1/s"),
         "xbee0: bytes/s in": (2.0, "B/s"),
@@ -287,6 +287,6 @@ def test_the_series_of_a_status_and_those_of_the_time_between_two() -> None:
         "latency line xbee0 p50": (1.0, "ms"),
         "latency line xbee0 p99": (1.0, "ms"),
     }
-    assert first.keys() == found.keys()
+    assert first.keys() == series.keys()
     assert first["gateway: real-time factor"] is first["latency line xbee0 p50"] is None
     assert not list(of_status({}, {}))  # of an older gateway

@@ -84,33 +84,33 @@ def files_in(folder: Path, head: dict[str, Any] = HEAD) -> tuple[Path, Files]:
     return path, files
 
 
-def clock(at: int) -> tuple[Any, ...]:
-    return CLOCK, at, at, (at + EPOCH) / NS_PER_S
+def clock(time_ns: int) -> tuple[Any, ...]:
+    return CLOCK, time_ns, time_ns, (time_ns + EPOCH) / NS_PER_S
 
 
 def made(folder: Path, count: int = LENGTH, head: dict[str, Any] = HEAD) -> Path:
     """A recording with so many events."""
     path, files = files_in(folder, head)
     for number, event in zip(range(count), some_events(), strict=False):
-        at = BEGIN + number * STEP_NS
+        time_ns = BEGIN + number * STEP_NS
         if number % STATUS_EVERY == 0:
-            files.write([("status", at, (json.dumps(status(number)),))])
-        files.write([plain(event, at)])
+            files.write([("status", time_ns, (json.dumps(status(number)),))])
+        files.write([plain(event, time_ns)])
     files.close()
     return path
 
 
-def plain(event: dict[str, Any], at: int) -> tuple[Any, ...]:
+def plain(event: dict[str, Any], time_ns: int) -> tuple[Any, ...]:
     """The event as the process that writes gets it."""
     if event["event"] == "bytes":
-        return "bytes", at, event["part"], bytes.fromhex(event["data"]), True
+        return "bytes", time_ns, event["part"], bytes.fromhex(event["data"]), True
     names = next(FIELDS[kind] for kind, name in NAMES.items() if name == event["event"])
     if event["event"] == "status":
         event = {**event, "status": json.dumps(event["status"])}
     if event["event"] == "packet":
         data, missed = bytes.fromhex(event["data"]), (*event["missed"].items(),)
         event = {**event, "data": data, "missed": missed, "received_by": (*event["received_by"],)}
-    return event["event"], at, tuple(event[name] for name in names)
+    return event["event"], time_ns, tuple(event[name] for name in names)
 
 
 def status(number: int) -> dict[str, Any]:
@@ -150,12 +150,12 @@ def live(until: int) -> GatewayView:
     """What a page has that was open from the begin on."""
     view = GatewayView("", "", 0, BEGIN)
     for number, event in zip(range(LENGTH), some_events(), strict=False):
-        at = BEGIN + number * STEP_NS
-        if at <= until:
-            times = {"mono_ns": at, "time_ns": at, "wall_s": (at + EPOCH) / 1e9}
+        time_ns = BEGIN + number * STEP_NS
+        if time_ns <= until:
+            times = {"mono_ns": time_ns, "time_ns": time_ns, "wall_s": (time_ns + EPOCH) / 1e9}
             if number % STATUS_EVERY == 0:
-                view.take({"event": "status", "status": status(number), **times}, at)
-            view.take({**event, **times}, at)
+                view.take({"event": "status", "status": status(number), **times}, time_ns)
+            view.take({**event, **times}, time_ns)
     return view
 
 
@@ -190,24 +190,26 @@ CELL = st.tuples(
 def test_the_cells_of_a_recording_are_those_of_a_page_at_each_time(
     events: list[tuple[str, str, str, int]], jumps: list[int]
 ) -> None:
-    at, passed = BEGIN, list[dict[str, Any]]()
+    time_ns, passed = BEGIN, list[dict[str, Any]]()
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(sources, "WINDOW_EVENTS", 2)
         patch.setattr(sources, "MARK_EVENTS", 1)
         path, files = files_in(Path(folder))
         for kind, name, outcome, gap_s in events:
             for _ in range(0, gap_s, 5):  # as each second: it makes the keyframes come in time
-                at += 5 * NS_PER_S
-                files.write([clock(at)])
+                time_ns += 5 * NS_PER_S
+                files.write([clock(time_ns)])
             about = dict.fromkeys(NAMED[kind][:1], name)
             about |= {"outcome": outcome} if kind == "command" else {}
-            made = sample(kind, **about, time_ns=at, mono_ns=at, wall_s=(at + EPOCH) / NS_PER_S)
+            made = sample(
+                kind, **about, time_ns=time_ns, mono_ns=time_ns, wall_s=(time_ns + EPOCH) / NS_PER_S
+            )
             passed.append(made)
-            files.write([plain(made, at)])
+            files.write([plain(made, time_ns)])
         files.close()
         shown, view, _ = opened(path)
         for jump in [100, *jumps]:
-            lead(shown, BEGIN + (at - BEGIN) * jump // 100)
+            lead(shown, BEGIN + (time_ns - BEGIN) * jump // 100)
             now, page = shown.now(), GatewayView("", "", 0, BEGIN)
             for event in passed:
                 if event["time_ns"] <= now:
@@ -435,9 +437,9 @@ def test_a_motor_that_was_commanded_once_long_ago_is_shown_at_each_time(tmp_path
     shown, view, _ = opened(path)
     for second in (899, 450, 70, 2, 898):
         lead(shown, BEGIN + second * NS_PER_S)
-        (found,) = view.newest["command"].values()
-        assert found["applied"] == {"velocity": 3.0}
-        assert found["mono_ns"] == BEGIN + NS_PER_S
+        (newest,) = view.newest["command"].values()
+        assert newest["applied"] == {"velocity": 3.0}
+        assert newest["mono_ns"] == BEGIN + NS_PER_S
         assert view.shown["command"].total == (second < 80)
 
 
@@ -447,9 +449,9 @@ def test_a_jump_leads_to_an_open_page(tmp_path: Path, monkeypatch: pytest.Monkey
     shown, view, _ = opened(made(tmp_path))
     assert (shown.begin_ns, shown.end_ns) == (BEGIN, BEGIN + (LENGTH - 1) * STEP_NS)
     times = [0.5, 59.9, 30.0, 12.34, 12.4, 0.0, -9.0, 59.0, 1e9, 58.9]
-    for at in [*times, *reversed(times)]:
-        lead(shown, BEGIN + int(at * NS_PER_S))
-        now = min(max(BEGIN + int(at * NS_PER_S), BEGIN), shown.end_ns)
+    for seconds in [*times, *reversed(times)]:
+        lead(shown, BEGIN + int(seconds * NS_PER_S))
+        now = min(max(BEGIN + int(seconds * NS_PER_S), BEGIN), shown.end_ns)
         assert shown.now() == shown.bench.now() == now
         same(view, live(now), now)
         assert view.state(now) == UP

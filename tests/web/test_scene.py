@@ -55,12 +55,12 @@ def packet(
 
 
 def view(*events: dict[str, Any], **more: Any) -> GatewayView:
-    found = Bench(lambda: S).opened("/run/1.sock", "/lab/arm.yaml", 11)
+    gateway_view = Bench(lambda: S).opened("/run/1.sock", "/lab/arm.yaml", 11)
     topology = {"robots": {"a": ["tx"]}, "stations": {}, "mocks": []}
-    found.set_status({"topology": topology, "ports": {}, "scene": scene(**more)}, S)
-    for each in events:
-        found.take(each, S)
-    return found
+    gateway_view.set_status({"topology": topology, "ports": {}, "scene": scene(**more)}, S)
+    for event in events:
+        gateway_view.take(event, S)
+    return gateway_view
 
 
 def drawn(*events: dict[str, Any], **more: Any) -> Drawing:
@@ -106,8 +106,8 @@ def test_the_outline_of_a_shape(solid: Solid, turn: Any, half: tuple[float, floa
     where = Pose.from_axis_angle((10, 20, 5), turn)
     thing = Thing("o", type(solid).__name__.lower(), where, solid.half)
     corners = [each - (10 - 20j) for each in drawn().outline(thing)]
-    found = max(each.real for each in corners), max(each.imag for each in corners)
-    assert found == pytest.approx(half, abs=1e-3)
+    size = max(each.real for each in corners), max(each.imag for each in corners)
+    assert size == pytest.approx(half, abs=1e-3)
     alone = Drawing(2, 0, [thing], [], {}, "")
     made = [form for form, *_ in forms(alone, 10)]
     assert len(made) == (3 if isinstance(solid, Capsule | Sphere) else 1)
@@ -168,16 +168,16 @@ def test_a_pair_of_objects_has_one_label_with_all_reasons_in_plan_and_in_3d() ->
 
 def test_a_range_that_is_set_is_that_of_the_newest_status() -> None:
     status = {"event": "status", "mono_ns": S, "status": {"ranges": {"a.tx": 7.0}}}
-    found = {each.name: each for each in drawn(status).things}
-    assert found["a.tx"].size == (7.0, -1)
-    assert found["a.tx"].pose.position == (1, 2.5, 3)  # ahead of a robot that faces y
+    things = {each.name: each for each in drawn(status).things}
+    assert things["a.tx"].size == (7.0, -1)
+    assert things["a.tx"].pose.position == (1, 2.5, 3)  # ahead of a robot that faces y
 
 
 def test_a_filter_leaves_the_ways_and_ranges_of_these_objects_and_all_objects() -> None:
     more = {"b.tx": device("b", range=2)}
     events = packet("b.rx"), packet(b__rx="cone"), packet(source="b.tx")
-    found = view(*events, emitters=scene()["emitters"] | more)
-    whole, some, none = (drawing_of(found, S, name) for name in ("", " A.", "nobody"))
+    gateway_view = view(*events, emitters=scene()["emitters"] | more)
+    whole, some, none = (drawing_of(gateway_view, S, name) for name in ("", " A.", "nobody"))
     assert [each.way[0] for each in some.flights] == ["a.tx", "a.tx"]
     assert len(whole.flights) == 3
     assert [each.name for each in some.things if each.size] == ["a.tx"]
@@ -185,8 +185,8 @@ def test_a_filter_leaves_the_ways_and_ranges_of_these_objects_and_all_objects() 
     assert some.nowhere == whole.nowhere
     assert none.flights == []
     on_b = scene()["emitters"] | {"xbee0": device("b", range=2)}
-    found = view(packet("b.rx"), packet("a.rx", source="xbee0"), emitters=on_b)
-    carried = drawing_of(found, S, "b")
+    gateway_view = view(packet("b.rx"), packet("a.rx", source="xbee0"), emitters=on_b)
+    carried = drawing_of(gateway_view, S, "b")
     assert [each.name for each in carried.things if each.size] == ["xbee0"]
     assert {each.way[0] for each in carried.flights} == {"a.tx", "xbee0"}
     ends = [each.ends for each in whole.flights if each.way[0] == "a.tx"]

@@ -47,17 +47,17 @@ def seen(*events: dict[str, Any], name: str = "1") -> GatewayView:
     ports: Any = {"xbee0": {}, "xbee1": {}, "uart0": {}}
     latency = {"latency_bounds_s": [0.001, 0.002], "latency": {"emitter": {"rover.tx": measured}}}
     view.set_status({"ports": ports, "topology": topology, **latency}, 0)
-    for each in events:
-        view.take(each, 0)
+    for record in events:
+        view.take(record, 0)
     return view
 
 
 def way(*events: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Hop, part, ms and whether it was lost there, of the first packet."""
-    at = capture(seen(*events))
+    captured = capture(seen(*events))
     return [
         (hop.name, hop.part, hop.after_ns and hop.after_ns // MS, hop.lost)
-        for hop in hops(at, at.packets[0])
+        for hop in hops(captured, captured.packets[0])
     ]
 
 
@@ -83,12 +83,15 @@ def test_the_same_bytes_after_ten_seconds_are_of_another_packet(late_ms: int) ->
     """The queue of the Emitter has its usual time, and what was not seen has none."""
     events = frame(late_ms, "xbee0"), delivered(late_ms, "xbee0"), refused(late_ms, "x", "no_ack")
     came = packet(late_ms, "xbee1", received_by=["rover.rx"])
-    at = capture(seen(packet(received_by=["xbee0", "x"]), *events, came))
-    found = [(hop.part, hop.after_ns and hop.after_ns // MS) for hop in hops(at, at.packets[0])]
+    captured = capture(seen(packet(received_by=["xbee0", "x"]), *events, came))
+    parts = [
+        (hop.part, hop.after_ns and hop.after_ns // MS)
+        for hop in hops(captured, captured.packets[0])
+    ]
     seen_then = [("xbee0", late_ms), ("xbee0", late_ms), ("rover.rx", None), ("x", late_ms)]
     unseen = [("xbee0", None), ("x", None)]
-    assert found == [("rover.tx", 0), *(seen_then if late_ms == 10_000 else unseen)]
-    assert hops(at, at.packets[0])[0].usual == "p99 2 ms"
+    assert parts == [("rover.tx", 0), *(seen_then if late_ms == 10_000 else unseen)]
+    assert hops(captured, captured.packets[0])[0].usual == "p99 2 ms"
 
 
 def test_a_packet_from_the_air_came_over_the_line_of_its_module() -> None:
@@ -100,15 +103,15 @@ def test_a_packet_from_the_air_came_over_the_line_of_its_module() -> None:
 def test_where_it_was_lost_and_why() -> None:
     lost = packet(received_by=[], not_received="range", missed={"rover.rx": "range"})
     refusal = refused(4, "xbee0", "own_echo"), refused(5, "xbee0", "no_ack")
-    at = capture(seen(lost, packet(1), *refusal))
-    first, second = (hops(at, each)[-1] for each in at.packets)
+    captured = capture(seen(lost, packet(1), *refusal))
+    first, second = (hops(captured, each)[-1] for each in captured.packets)
     assert (first.name, first.part, first.lost) == ("medium", "rover.rx", True)
     assert first.text.endswith(NotReceivedReason.known("range").doc)
     assert (second.name, second.part, second.after_ns) == ("module", "xbee0", 4 * MS)
     assert second.lost
     assert second.text.endswith(PacketRefused.NO_ACK.doc)
-    at = capture(seen(packet(1), packet(2, data="00"), *refusal))
-    assert "or a later one" in hops(at, at.packets[0])[-1].text
+    captured = capture(seen(packet(1), packet(2, data="00"), *refusal))
+    assert "or a later one" in hops(captured, captured.packets[0])[-1].text
 
 
 @pytest.mark.parametrize(
@@ -151,8 +154,8 @@ def test_pause_keeps_the_view_and_follows_its_packets() -> None:
     view, traffic = seen(packet()), Traffic()
     traffic.update([view], Filter(), paused=False)
     traffic.choose(str(id(traffic.rows[0][1])))
-    for each in (packet(1, "rover.other"), delivered(2, "xbee0")):
-        view.take(each, 0)
+    for record in (packet(1, "rover.other"), delivered(2, "xbee0")):
+        view.take(record, 0)
     traffic.update([view], Filter(), paused=True)
     assert "rover.other" not in traffic.packets()
     assert "confirmed" in traffic.details()
@@ -160,9 +163,9 @@ def test_pause_keeps_the_view_and_follows_its_packets() -> None:
     assert "rover.tx" in traffic.packets()
     traffic.update([view], Filter(), paused=False)
     assert traffic.packets().index("rover.other") < traffic.packets().index("rover.tx")
-    for at in range(PACKETS):
-        view.take(packet(at, "rover.other"), 0)
-        view.take(delivered(at, "x"), 0)
+    for number in range(PACKETS):
+        view.take(packet(number, "rover.other"), 0)
+        view.take(delivered(number, "x"), 0)
     traffic.update([view], Filter(), paused=False)
     assert "confirmed" in traffic.details()  # still, as it was
 
@@ -173,8 +176,8 @@ def test_a_packet_that_the_table_shows_no_more_is_chosen_with_those_beside_it() 
     traffic.update([view], Filter(), paused=False)
     key = str(id(traffic.rows[1][1]))
     for count in range(1, UPDATES):
-        for at in range(PACKETS):
-            view.take(packet(count * PACKETS + at, "rover.other"), 0)
+        for number in range(PACKETS):
+            view.take(packet(count * PACKETS + number, "rover.other"), 0)
         traffic.update([view], Filter(), paused=False)
     assert "rover.tx" not in traffic.packets()
     traffic.choose(key)
@@ -187,8 +190,8 @@ def test_a_packet_that_the_table_shows_no_more_is_chosen_with_those_beside_it() 
 
 def test_it_is_bounded_and_shows_of_how_many() -> None:
     view, traffic = seen(*(packet(at, data="78" * 25) for at in range(PACKETS + 9))), Traffic()
-    for at in range(SHOWN + 9):
-        view.take(frame(at, "xbee0"), 0)
+    for number in range(SHOWN + 9):
+        view.take(frame(number, "xbee0"), 0)
     view.take(event("left_out", 0, slow=0, sampled={"packet": 5000}), 0)
     traffic.update([view], Filter(), paused=False)
     for shown in (traffic.packets(), traffic.frames()):

@@ -187,8 +187,8 @@ def bench_exchanges(total: int, goals: Goals) -> None:
     ratios = []
     with ExitStack() as stack:
         pairs = {path: pair(path, stack) for path in paths}
-        for each in pairs.values():
-            exchanges(*each, 200)
+        for ends in pairs.values():
+            exchanges(*ends, 200)
         for _ in range(ROUNDS):
             random.shuffle(paths)
             now = {path: exchanges(*pairs[path], count) for path in paths}
@@ -210,8 +210,8 @@ def bench_watched(total: int) -> None:
     with ExitStack() as stack:
         pairs = {path: pair(path, stack) for path in trips}
         for _ in range(ROUNDS):
-            for path, each in pairs.items():
-                trips[path] += exchanges(*each, max(20, total // ROUNDS // 2), 0.001)
+            for path, ends in pairs.items():
+                trips[path] += exchanges(*ends, max(20, total // ROUNDS // 2), 0.001)
     print("1,000 exchanges a second, in turns without and with a subscriber that reads all events")
     for path, times in trips.items():
         p99 = statistics.quantiles(times, n=100)[98]

@@ -122,8 +122,8 @@ def federation(name: str, word: str, endpoint: str) -> str:
 def processes(*settings: dict[str, Any]) -> Iterator[list[Process]]:
     with ExitStack() as stack:
         made = []
-        for each in settings:
-            made.append(Process(each))
+        for options in settings:
+            made.append(Process(options))
             stack.callback(made[-1].close)
         yield made
 
@@ -183,7 +183,7 @@ THREAD = "zenoh-python, express, a thread sends"
 
 
 def way_rows(rounds: int) -> list[Row]:
-    found: dict[tuple[str, int, int], list[list[float]]] = {}
+    delays: dict[tuple[str, int, int], list[list[float]]] = {}
     with ExitStack() as stack:
         ours = stack.enter_context(processes(*two_gateways(ELSEWHERE, listens=True)))
         running = {
@@ -198,13 +198,13 @@ def way_rows(rounds: int) -> list[Row]:
             until_arrives(a, b)
         for turn in range(rounds * TURNS):
             for rate, size in WAYS:
-                names, at = list(running), turn % len(running)
-                for name in names[at:] + names[:at]:
+                names, shift = list(running), turn % len(running)
+                for name in names[shift:] + names[:shift]:
                     packets, way = PACKETS[rate], "transmit" if name == MEDIUM else "send"
                     late = one_way(*running[name], rate, size, packets, way)
                     if running[name] is ours and len(late) < packets:
                         raise SystemExit(f"{packets - len(late)} of {packets} packets are lost")
-                    found.setdefault((name, rate, size), []).append(late)
+                    delays.setdefault((name, rate, size), []).append(late)
     return [
         row
         for rate, size in WAYS
@@ -212,19 +212,19 @@ def way_rows(rounds: int) -> list[Row]:
             *((MEDIUM, each) for each in (USUAL, EXPRESS, THREAD)),
             (EMITTER, USUAL),
         )
-        for row in way_pair(found, name, other, rate, size)
+        for row in way_pair(delays, name, other, rate, size)
     ]
 
 
 def way_pair(
-    found: dict[tuple[str, int, int], list[list[float]]],
+    delays: dict[tuple[str, int, int], list[list[float]]],
     name: str,
     other: str,
     rate: int,
     size: int,
 ) -> tuple[Row, Row]:
     """Return the p50, with the median of the ratios of all turns, and the p99 of all packets."""
-    turns = found[name, rate, size], found[other, rate, size]
+    turns = delays[name, rate, size], delays[other, rate, size]
     mine, theirs = ([statistics.median(late) for late in each] for each in turns)
     last = [statistics.quantiles(chain.from_iterable(each), n=100)[98] for each in turns]
     title = f"one way from the {name}, {size} B, {rate}/s"
@@ -290,18 +290,18 @@ def rate_rows(rounds: int) -> list[Row]:
         }
         running = {name: stack.enter_context(processes(*each)) for name, each in ends.items()}
         meet(*running[two])
-        for each in running[two]:
-            each.wait(lambda counted: not counted["unsettled"])
+        for process in running[two]:
+            process.wait(lambda counted: not counted["unsettled"])
         for turn in range(rounds):
             names = list(rates)
             for name in names[turn % 3 :] + names[: turn % 3]:
                 rates[name].append(flood(running[name][0], running[name][-1], paths[name]))
 
-    def row(what: str, name: str, of: Callable[[Rate], float], goal: float | None = None) -> Row:
+    def row(title: str, name: str, of: Callable[[Rate], float], goal: float | None = None) -> Row:
         ours, theirs = [of(each) for each in rates[name]], [of(each) for each in rates[alone]]
         ratio = statistics.median(x / y for x, y in zip(ours, theirs, strict=True))
         other = f"one gateway {statistics.median(theirs):.3g}"
-        return Row(what, f"{statistics.median(ours):.3g}", other, ratio, goal, at_least=True)
+        return Row(title, f"{statistics.median(ours):.3g}", other, ratio, goal, at_least=True)
 
     return [
         row("packets/s, between two gateways, none lost", two, lambda each: each.per_s, RATE),

@@ -254,22 +254,22 @@ class Lab:
             return {name: node.ask("counts") for name, node in self.nodes.items()}
 
         def is_settled() -> bool:
-            found.update(counts())
+            latest.update(counts())
             return all(
                 link["unsettled"] == 0
-                for each in found.values()
+                for each in latest.values()
                 for name, link in each["gateways"].items()
                 if name in self.nodes
             )
 
-        found: dict[str, Any] = {}
+        latest: dict[str, Any] = {}
         wait_for(is_settled, "all packets are confirmed")
         total = {"sent": 0, "delivered": 0, "lost": 0}
-        for name, count in found.items():
+        for name, count in latest.items():
             assert (count["doubled"], count["disordered"], count["violations"]) == (0, 0, []), count
-            for other in found.keys() - {name}:
+            for other in latest.keys() - {name}:
                 out = count["gateways"][other]
-                into = found[other]["gateways"][name]
+                into = latest[other]["gateways"][name]
                 assert out["sent"] == out["delivered"] + out["lost"], (name, other, out)
                 assert out["delivered"] == into["received"] == into["entered"], (name, other, out)
                 assert out["lost"] == into["missed"], (name, other, out, into)

@@ -143,8 +143,8 @@ def main() -> int:
     medians = [statistics.median(each) for each in costs]
     missed = 0
     print(f"{'':46}{'µs':>9}{'copies':>9}{'ratio':>8}{'limit':>8}")
-    for row, each, cost, made in zip(ROWS, costs, medians, copies, strict=True):
-        ratio = statistics.median(a / b for a, b in zip(each, costs[0], strict=True))
+    for row, times, cost, made in zip(ROWS, costs, medians, copies, strict=True):
+        ratio = statistics.median(a / b for a, b in zip(times, costs[0], strict=True))
         per = made / rounds / (TRANSMISSIONS if not row.infinite else 2)
         limit = "" if row.limit is None else f"{row.limit:g}"
         fails = row.limit is not None and ratio > row.limit

@@ -109,10 +109,10 @@ def runs(rounds: int) -> list[Row]:
     for name in ("uart", "xbee"):
         us: dict[str, list[float]] = {NOT_RECORDED: [], RECORDED: []}
         for _ in range(rounds):
-            for how, found in us.items():
+            for how, times_us in us.items():
                 words = [sys.executable, __file__, "--run", name, how, "60"]
                 done = subprocess.run(words, check=True, capture_output=True, text=True)
-                found.append(float(done.stdout))
+                times_us.append(float(done.stdout))
         fewer = statistics.median(1 - a / b for a, b in zip(*us.values(), strict=True))
         figures = [f"{statistics.median(each):.1f}" for each in us.values()]
         title = f"{name} with its mock, recorded, CPU us each frame; share of frames/s"

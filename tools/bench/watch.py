@@ -351,8 +351,8 @@ def rows(name: str, results: Pairs) -> Iterator[Row]:
     for load, pairs in results.items():
         word = f"{name}, {load}"
 
-        def middle(column: str, at: int, pairs: list[Any] = pairs) -> float:
-            return statistics.median(getattr(each[at], column) for each in pairs)
+        def middle(column: str, place: int, pairs: list[Any] = pairs) -> float:
+            return statistics.median(getattr(each[place], column) for each in pairs)
 
         added = statistics.median(b.share - a.share for a, b, _ in pairs)
         goal = SHARE if load.startswith("one") and "all" not in load else None

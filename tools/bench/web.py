@@ -166,20 +166,20 @@ def robots_of(bench: Any) -> list[str]:
 def rows_of(rounds: list[Round]) -> Iterator[Row]:
     share, other = (statistics.median(each.shares[at] for each in rounds) for at in (0, 1))
     yield Row("hilgw web and Chromium: cores", f"{share:.2f}", f"{other:.2f}", share - other, None)
-    for what, unit in (("step_p50", "ms"), ("step_p99", "ms"), ("share", "cores")):
-        found = {
-            name: [getattr(getattr(each, name), what) for each in rounds]
+    for figure, unit in (("step_p50", "ms"), ("step_p99", "ms"), ("share", "cores")):
+        figures = {
+            name: [getattr(getattr(each, name), figure) for each in rounds]
             for name in ("without", "pages", "alone")
         }
-        middle = {name: statistics.median(values) for name, values in found.items()}
+        middle = {name: statistics.median(values) for name, values in figures.items()}
         goal = None
-        if what == "step_p99":
-            spreads = (max(found[name]) - min(found[name]) for name in ("without", "alone"))
+        if figure == "step_p99":
+            spreads = (max(figures[name]) - min(figures[name]) for name in ("without", "alone"))
             goal = round(max(NOISE_MS, *spreads), 2)
         others = (("without", "without pages", None), ("alone", NOT_CONNECTED, goal))
         for name, other, bound in others:
             ours, theirs = middle["pages"], middle[name]
-            text = f"gateway, three pages / {other}: {what.replace('_', ' ')}, {unit}"
+            text = f"gateway, three pages / {other}: {figure.replace('_', ' ')}, {unit}"
             yield Row(text, f"{ours:.2f}", f"{theirs:.2f}", ours - theirs, bound)
     stops = [1e3 * each for one in rounds for each in one.stops]
     p50, p99 = percentiles(stops)

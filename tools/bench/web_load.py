@@ -105,8 +105,8 @@ def choose_series(page: Any) -> None:
     series.click()
     options = page.get_by_role("option")
     options.nth(SERIES).wait_for()
-    for at in range(SERIES):
-        options.nth(at).click()
+    for index in range(SERIES):
+        options.nth(index).click()
     page.keyboard.press("Escape")
 
 

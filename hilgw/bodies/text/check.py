@@ -44,11 +44,11 @@ def latching_stops(settings: TextBodySettings) -> Iterator[Problem]:
     for place, line in enumerate(settings.stop):
         for text, name in LATCHING.items():
             if text in line.send.upper():
-                what = (
+                problem = (
                     f"{name} resets the robot, which then takes no commands and loses its position"
                 )
                 fix = "stop it by a line after which it goes on, or set stop_repeats: 1"
-                yield f"stop.{place}.send", what, fix
+                yield f"stop.{place}.send", problem, fix
 
 
 def _lines(settings: TextBodySettings) -> Iterator[tuple[str, Line]]:

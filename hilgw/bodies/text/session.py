@@ -251,12 +251,12 @@ class Setup(LineDialogue[Event, str | None]):
                 yield self._silence(step, asked)
                 return None
             if match.re is asked.refusal:
-                what = f"the {self._settings.name} rejects {step.send!r}: {shown(match[0])}"
+                problem = f"the {self._settings.name} rejects {step.send!r}: {shown(match[0])}"
                 if not step.fix:
-                    yield Notice(what)
+                    yield Notice(problem)
                     return None
                 yield Write(self._traffic.stop_data(whole=True))
-                raise MismatchError(what, fix=step.fix)
+                raise MismatchError(problem, fix=step.fix)
             self._groups |= match.groupdict(b"")
             named = match.groupdict().get(IDENTITY)
             if named:

@@ -72,14 +72,14 @@ class Wc2ecBody(Body):
     ) -> dict[str, Any]:
         """Return those that WC2EC can carry, unless the mock has them all by itself."""
         kinds = (DISTANCE_SENSOR, ROTATIONAL_MOTOR, LINEAR_MOTOR)
-        found = {
+        mocks = {
             name: mocked(fields, {"lookupTable": "lookupTable"})
             for name, fields in devices.items()
             if node_of(fields) in kinds
         }
-        if not found.keys() <= MOCKED_DEVICES:
-            return {"devices": found}
-        tables = {name: each for name, each in found.items() if not isinstance(each, str)}
+        if not mocks.keys() <= MOCKED_DEVICES:
+            return {"devices": mocks}
+        tables = {name: each for name, each in mocks.items() if not isinstance(each, str)}
         return {"devices": dict.fromkeys(SENSORS, DISTANCE_SENSOR) | tables} if tables else {}
 
     def line_load(self, settings: Wc2ecBodySettings) -> LineLoad | None:

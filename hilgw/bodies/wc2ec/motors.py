@@ -70,8 +70,8 @@ class Motors:
             settings = [command.position, command.velocity, command.acceleration, command.available]
             return self._all(motor, settings, now)
         if isinstance(command, MotorPid) or mode_of(command) is MotorMode.FORCE:
-            what = "gains" if isinstance(command, MotorPid) else command.field
-            return Refusal(RequestRefused.NOT_SETTABLE, f"'{device.name}': WC2EC cannot set {what}")
+            key = "gains" if isinstance(command, MotorPid) else command.field
+            return Refusal(RequestRefused.NOT_SETTABLE, f"'{device.name}': WC2EC cannot set {key}")
         setting = list(KINDS[device.kind].quantity).index(command.field)
         if setting == motor.shown:
             return self._value(motor, command.value, reported, now)

@@ -74,15 +74,15 @@ class WebotsBody(Body):
         self, settings: WebotsBodySettings, devices: Mapping[str, DeviceFields]
     ) -> dict[str, Any]:
         """Return the devices that replace those of the mock, unless these are all."""
-        found = {
+        mocks = {
             name: mocked(fields, _TOUCH if isinstance(fields, TouchSensorFields) else _FIELDS)
             for name, fields in devices.items()
         }
-        if found.keys() <= (own := dict(MOCKED_DEVICES)).keys():
-            if all(isinstance(each, str) for each in found.values()):
+        if mocks.keys() <= (own := dict(MOCKED_DEVICES)).keys():
+            if all(isinstance(each, str) for each in mocks.values()):
                 return {}
-            found = {**own, **found}
-        return {"devices": {**dict(_radios(settings)), **found}}
+            mocks = {**own, **mocks}
+        return {"devices": {**dict(_radios(settings)), **mocks}}
 
     def stop_frame(self, settings: WebotsBodySettings) -> StopFrame:
         return StopFrame(

@@ -13,9 +13,9 @@ from typing import Any
 class Surprise(Exception):
     """YAML versions read the word differently."""
 
-    def __init__(self, what: str, fix: str) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, problem: str, fix: str) -> None:
+        super().__init__(problem)
+        self.what = problem
         self.fix = fix
 
 

@@ -295,9 +295,9 @@ def _channels_of(codec: Codec, data: bytes) -> tuple[list[Message], dict[int, in
     }
     for tag, kind in codec.kinds.items():
         if kind == "Receiver" and tag not in channels and end < len(data):
-            found = _candidates(data, end, tag, len(codec.kinds))
-            if len(found) == 1:
-                (channels[tag],) = found
+            candidates = _candidates(data, end, tag, len(codec.kinds))
+            if len(candidates) == 1:
+                (channels[tag],) = candidates
     return messages, channels
 
 

@@ -224,12 +224,12 @@ class Guardian:
         elif now - self._seen_ns > SECOND_NS:
             processes[0].loop.call_soon_threadsafe(self._start_second)
         is_lost = now - self._seen_ns > FROZEN_NS
-        for each in processes:
-            if is_lost or (echoed and each is not echoed[0] and each.pidfd >= 0):
-                each.kill()
+        for child in processes:
+            if is_lost or (echoed and child is not echoed[0] and child.pidfd >= 0):
+                child.kill()
         self._beats = self._beats % 0xFF + 1  # 0: none was seen
-        for each in processes:
-            each.send(BEAT, self._beats)
+        for child in processes:
+            child.send(BEAT, self._beats)
 
 
 class GuardianProcess:

@@ -143,9 +143,9 @@ class ControlServer(LookServer):
     async def _release_port(
         self, request: requests.ReleasePort, client: LookClient
     ) -> requests.PortReleased:
-        for each in self._clients.values():
-            other = each.handover
-            if other is not None and (each is client or other.name == request.port):
+        for holder in self._clients.values():
+            other = holder.handover
+            if other is not None and (holder is client or other.name == request.port):
                 raise HilgwError(f"it is released to {other.to} already", where=other.name)
         to = f"{printable(request.command)} (process {request.pid})"
         client.handover = Handover(self._gateway, request.port, to)

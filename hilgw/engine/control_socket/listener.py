@@ -32,7 +32,7 @@ class ControlListener:
 
     path: where the socket is; None: PID and the suffix in the control folder, or PID-N where a
     gateway of another container has the same number. It has mode 0600. group: its
-    users may connect, too: it has mode 0660. what, fix: of the error when another program has the
+    users may connect, too: it has mode 0660. name, fix: of the error when another program has the
     socket.
     """
 
@@ -42,12 +42,12 @@ class ControlListener:
         path: str | None = None,
         *,
         group: str | None = None,
-        what: str = "control socket",
+        name: str = "control socket",
         fix: str = "name another path with --control",
         suffix: str = ".sock",
     ) -> None:
         self._group, self._suffix = group, suffix
-        self._what = what
+        self._what = name
         self._fix = fix
         self.path = Path(path or "")
         self._given = path is not None

@@ -84,8 +84,8 @@ class EventStream(Observer, ABC):
         not_received: NotReceivedReason | None,
         missed: Missed,
     ) -> None:
-        found = missed()
-        why = tuple([(name, str(each)) for name, each in found.items()]) if found else ()
+        losses = missed()
+        why = tuple([(name, str(each)) for name, each in losses.items()]) if losses else ()
         lost = "" if not_received is None else str(not_received)
         to, strength = (*listeners,), packet.rssi_dbm
         about = packet.source, packet.channel, packet.type, packet.data, to, lost, why, strength

@@ -88,19 +88,19 @@ class MetricsServer:
     def answer(self, request: bytes, peer: str) -> tuple[HTTPStatus, Iterator[str]]:
         """Return the status and the texts for a request; none: that of the status."""
         head, end, _ = request.partition(b"\r\n\r\n")
-        found = _REQUEST.match(head + b"\r\n")
+        match = _REQUEST.match(head + b"\r\n")
         if len(head) > REQUEST_BYTES or not end:
             return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, iter(())
-        if found is None:
+        if match is None:
             return HTTPStatus.BAD_REQUEST, iter(())
         given = _TOKEN.search(head + b"\r\n")
         token, check = given and given[1].decode("latin-1"), self.listening.check_token
         if check is not None and (refused := check(token, peer)) is not None:
             many = refused is RequestRefused.TOO_MANY_TRIES
             return (HTTPStatus.TOO_MANY_REQUESTS if many else HTTPStatus.UNAUTHORIZED), iter(())
-        if found[2] != b"/metrics":
+        if match[2] != b"/metrics":
             return HTTPStatus.NOT_FOUND, iter(())
-        if found[1] != b"GET":
+        if match[1] != b"GET":
             return HTTPStatus.METHOD_NOT_ALLOWED, iter(())
         return HTTPStatus.OK, self._texts()
 

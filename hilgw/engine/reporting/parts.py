@@ -19,9 +19,9 @@ def whole(parts: Parts) -> dict[str, Any]:
 
 def fill(made: dict[str, Any], parts: Parts) -> Iterator[None]:
     """Put the parts into an object: one before each yield."""
-    for key, each in parts:
-        made[key] = {} if isinstance(each, Iterator) else each
-        yield from fill(made[key], each) if isinstance(each, Iterator) else (None,)
+    for key, part in parts:
+        made[key] = {} if isinstance(part, Iterator) else part
+        yield from fill(made[key], part) if isinstance(part, Iterator) else (None,)
 
 
 def plain(value: Any) -> str:
@@ -33,11 +33,11 @@ def plain(value: Any) -> str:
 def texts(parts: Parts, encode: Callable[[Any], str] = _ENCODE) -> Iterator[str]:
     """Yield the JSON of the object of these parts, at most one of them in each text."""
     before = "{"
-    for key, each in parts:
+    for key, part in parts:
         head, before = f"{before}{_ENCODE(key)}:", ","
-        if isinstance(each, Iterator):
+        if isinstance(part, Iterator):
             yield head
-            yield from texts(each, encode)
+            yield from texts(part, encode)
         else:
-            yield head + encode(each)
+            yield head + encode(part)
     yield "}" if before == "," else "{}"

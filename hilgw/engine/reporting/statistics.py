@@ -286,8 +286,8 @@ class ControlLoopStatistics:
         """
         for name, value in (self.past_sensors | self.sensors).items():
             numbers, has_names = readings(value, self.devices.get(name)), isinstance(value, tuple)
-            if found := {one.field: one.unit for one in numbers if one.unit}:
-                units[name] = found if has_names else numbers[0].unit
+            if by_name := {one.field: one.unit for one in numbers if one.unit}:
+                units[name] = by_name if has_names else numbers[0].unit
             yield name, {one.field: one.value for one in numbers} if has_names else value
 
 

@@ -20,8 +20,8 @@ class ProtocolError(PeerError):
     tail: the first bytes that could not be decoded, at most 256, for the log.
     """
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "", tail: bytes = b"") -> None:
-        super().__init__(what, where=where, fix=fix)
+    def __init__(self, problem: str, *, where: str = "", fix: str = "", tail: bytes = b"") -> None:
+        super().__init__(problem, where=where, fix=fix)
         self.tail = bytes(tail[:TAIL_BYTES])
 
 

@@ -31,11 +31,11 @@ def unframe(wire: bytes, escaped: bool = False) -> bytes:
     assert wire[:1] == b"\x7e"
     body = wire[1:]
     if escaped:
-        plain, at = bytearray(), 0
-        while at < len(body):
-            special = body[at] == 0x7D
-            plain.append(body[at + 1] ^ 0x20 if special else body[at])
-            at += 1 + special
+        plain, index = bytearray(), 0
+        while index < len(body):
+            special = body[index] == 0x7D
+            plain.append(body[index + 1] ^ 0x20 if special else body[index])
+            index += 1 + special
         body = bytes(plain)
     size = int.from_bytes(body[:2], "big")
     data = body[2:-1]

@@ -19,11 +19,11 @@ frame_data = st.one_of(
 
 
 def cut(stream: bytes, sizes: list[int]) -> list[bytes]:
-    chunks, at = [], 0
+    chunks, begin = [], 0
     for size in sizes:
-        chunks.append(stream[at : at + size])
-        at += size
-    return [*chunks, stream[at:]]
+        chunks.append(stream[begin : begin + size])
+        begin += size
+    return [*chunks, stream[begin:]]
 
 
 @pytest.mark.parametrize("data", [b"", bytes(0x10000)])
@@ -74,8 +74,8 @@ def test_a_flipped_bit_is_not_a_frame_and_the_next_one_is(
     follower = b"\x8a\x00"
     wire = bytearray(encode(data, escaped))
     assume(escaped or 0x7E not in wire[1:])  # a false start inside may take the follower along
-    at = 3 + place % (len(wire) - 3) if len(wire) > 3 else 3
-    wire[at] ^= 1 << bit
+    index = 3 + place % (len(wire) - 3) if len(wire) > 3 else 3
+    wire[index] ^= 1 << bit
     decoder = FrameDecoder(escaped)
     frames = decoder.feed(bytes(wire) + encode(follower, escaped)) + decoder.flush()
     assert data not in frames or data == follower

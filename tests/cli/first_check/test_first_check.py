@@ -84,8 +84,8 @@ robots:
     command = checks.command_of(args, config)
     assert command[1:6] == ["-P", "-m", "hilgw", "run", str(file)]
     started = parse(command[4:])
-    found = load_config(started.file, started.overrides, started.backend).config
-    robots = found.robots
+    loaded = load_config(started.file, started.overrides, started.backend).config
+    robots = loaded.robots
     assert [robots[name].safety.armed for name in ("cab", "c")] == [False, False]
     assert robots["cab"].safety.latch is True and robots["cab"].body is not None
     assert robots["cab"].body.settings.port == "/dev/x"
@@ -305,8 +305,15 @@ def test_what_was_not_seen_did_not_pass(key: str, verdict: Verdict) -> None:
 def test_the_process_is_frozen_while_the_motor_turns_and_woken_in_any_case() -> None:
     robot = FakeRobot(motors=(LEFT,))
     check(robot)
-    at = robot.log.index("freeze")
-    assert robot.log[at - 2 : at + 4] == ["arm", "drive left", "freeze", "thaw", "ready", "disarm"]
+    step = robot.log.index("freeze")
+    assert robot.log[step - 2 : step + 4] == [
+        "arm",
+        "drive left",
+        "freeze",
+        "thaw",
+        "ready",
+        "disarm",
+    ]
     robot = FakeRobot(motors=(LEFT,))
     person = Script(robot)
 
@@ -323,13 +330,13 @@ def test_the_process_is_frozen_while_the_motor_turns_and_woken_in_any_case() -> 
 
 def test_whether_it_drives_on_without_the_cable_is_found() -> None:
     answers = {"Without the cable, did left stop": "n"}
-    found = check(robot := FakeRobot(), Script(robot, answers))["unplug"]
-    assert found.verdict is Verdict.PASSED  # this robot has no watchdog, as its page states
-    assert "/dev/ttyUSB7 DOWN: waiting: the device hung up" in found.notes
-    assert "it drives on without the cable" in found.notes
+    result = check(robot := FakeRobot(), Script(robot, answers))["unplug"]
+    assert result.verdict is Verdict.PASSED  # this robot has no watchdog, as its page states
+    assert "/dev/ttyUSB7 DOWN: waiting: the device hung up" in result.notes
+    assert "it drives on without the cable" in result.notes
     robot = FakeRobot(has_watchdog=True)
-    found = check(robot, Script(robot, answers))["unplug"]
-    assert found.notes[-1] == "its watchdog did not stop it" and found.verdict is Verdict.FAILED
+    result = check(robot, Script(robot, answers))["unplug"]
+    assert result.notes[-1] == "its watchdog did not stop it" and result.verdict is Verdict.FAILED
 
 
 def test_a_cable_that_is_not_pulled_or_not_plugged_in_again() -> None:

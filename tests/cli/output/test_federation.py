@@ -30,8 +30,8 @@ def gateway(**more: Any) -> dict[str, Any]:
 
 def federation(**gateways: Any) -> dict[str, Any]:
     outside = {"entered": 3, "dropped": {"wrong_sender": 2}}
-    found = {"name": "bench", "network": "lab", "gateways": gateways, "outside": outside}
-    return {**found, "unreached": {}}
+    summary = {"name": "bench", "network": "lab", "gateways": gateways, "outside": outside}
+    return {**summary, "unreached": {}}
 
 
 def test_the_status_has_latency_clock_counts_robots_and_listeners() -> None:

@@ -64,8 +64,8 @@ def port(name: str, state: str, at_ms: int = 9900, reason: str = "") -> dict[str
 
 def table(*events: dict[str, Any], colours: bool = False) -> LiveTable:
     made = LiveTable("hilgw watch", Style(colours), ("-", "o"), "EVENTS")
-    for each in events:
-        made.take(each)
+    for sample in events:
+        made.take(sample)
     return made
 
 
@@ -124,8 +124,8 @@ def test_a_bar_shows_the_place_in_the_range(events: list[dict[str, Any]], share:
 
 def test_the_time_of_a_simulation_is_shown_where_it_is_not_real_time() -> None:
     real, fast = packet(b"a"), packet(b"a")
-    for each in (real, fast):
-        each["time_ns"] = 2_000_000_000
+    for sample in (real, fast):
+        sample["time_ns"] = 2_000_000_000
     later = {"mono_ns": real["mono_ns"] + NS_PER_S, "time_ns": 3_010_000_000}
     assert "simulated" not in table(real, {**real, **later}).screen(80, 12, NOW)[0]
     shown = table(fast, {**fast, **later, "time_ns": 12_000_000_000})
@@ -268,19 +268,19 @@ def test_packets_below_with_their_loss_and_what_was_left_out() -> None:
 
 
 def link(at_ms: int = 9900, **keys: Any) -> dict[str, Any]:
-    found = {"state": "up", "reason": "", "p50_ms": 0.25, "p99_ms": 2.0, "round_trip_ms": 0.5}
+    fields = {"state": "up", "reason": "", "p50_ms": 0.25, "p99_ms": 2.0, "round_trip_ms": 0.5}
     counts = dict.fromkeys((*TO, *FROM, "dropped"), 0)
     listeners = {"rover.rx": "radio", "xbee0": "radio"}
     more = {"counts": counts, "clock_offset_s": None, "robots": [], "listeners": listeners}
-    return event("link", at_ms, name="gateway@bench", **{**found, **more, **keys})
+    return event("link", at_ms, name="gateway@bench", **{**fields, **more, **keys})
 
 
 def test_another_gateway_has_its_latency_as_a_row_and_its_listeners_beside_its_state() -> None:
     made = table(port("gateway@bench", "up"), link(p50_ms=0.5), link())
     lines = made.screen(80, 24, NOW)
     assert lines[1] == "gateway@bench up: listeners rover.rx, xbee0"
-    found = next(line.split() for line in lines[2:] if line.startswith("gateway@bench"))
-    assert found[:4] == ["gateway@bench", "0.25", "ms", "0.1"]
+    words = next(line.split() for line in lines[2:] if line.startswith("gateway@bench"))
+    assert words[:4] == ["gateway@bench", "0.25", "ms", "0.1"]
     assert lines[-2] == ""  # none of it is below
     made.take(link(listeners={"\x1b[2J\u202e": "radio"}))
     assert all(line.isprintable() for line in made.screen(80, 24, NOW))

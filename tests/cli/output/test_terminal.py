@@ -245,8 +245,8 @@ NO_CONTROLLER = dataclasses.replace(IDLE, controller=False)
 def test_a_loop_that_has_nothing_to_show_is_shown_once() -> None:
     """Such as that of a gateway robot, whose packets are shown one by one."""
     shown = Screen(status="full")
-    for each in (IDLE, IDLE, status(), IDLE, IDLE):
-        shown.control_loop("cab", each)
+    for report in (IDLE, IDLE, status(), IDLE, IDLE):
+        shown.control_loop("cab", report)
     shown.control_loop("other", IDLE)
     lines = [line for line in shown.text.splitlines() if "0.000" in line]
     assert ["no sensor values" in line for line in lines] == [True, False, True, True]
@@ -254,8 +254,8 @@ def test_a_loop_that_has_nothing_to_show_is_shown_once() -> None:
         shown.control_loop("cab", dataclasses.replace(IDLE, armed=False))
     assert shown.text.count("DISARMED") == 2
     shown = Screen(status="full")
-    for each in (NO_CONTROLLER, IDLE, NO_CONTROLLER, NO_CONTROLLER):
-        shown.control_loop("cab", each)
+    for report in (NO_CONTROLLER, IDLE, NO_CONTROLLER, NO_CONTROLLER):
+        shown.control_loop("cab", report)
     heads = ["no controller" in line for line in shown.text.splitlines() if "0.000" in line]
     assert heads == [True, False, True]
 
@@ -401,17 +401,17 @@ GONE = {"sensors": {}, "motors": {}, "body_down_s": 3,
 def test_the_short_line_leaves_out_what_matters_least(line: str, changes: dict[str, Any]) -> None:
     shown, state = Screen(), dataclasses.replace(status(), **changes)
     shown.control_loop("cab", state)
-    (found,) = shown.text.splitlines()
-    assert found.endswith(line) and (line[0] == " " or found[24:] == line)
-    assert len(found) <= 80
+    (shown_line,) = shown.text.splitlines()
+    assert shown_line.endswith(line) and (line[0] == " " or shown_line[24:] == line)
+    assert len(shown_line) <= 80
     assert all(len(short_status(state, width)) <= width for width in range(30, 200))
 
 
 def test_the_status_can_be_off_and_is_whole_in_a_log() -> None:
     shown, log = Screen(status="off"), Screen(is_log=True, status="off")
-    for each in (shown, log):
-        each.control_loop("cab", status())
-        assert each.text == ""
+    for terminal in (shown, log):
+        terminal.control_loop("cab", status())
+        assert terminal.text == ""
     log = Screen(is_log=True, stamp=lambda: "12:00")
     log.control_loop("cab", status())
     assert log.text.count("\n") == 1 and "100 commands/s" in log.text

@@ -144,13 +144,13 @@ def test_all_parameters_of_a_mock_are_judged(errors: Lines) -> None:
     ],
 )
 def test_fields_that_are_probably_not_meant(warnings: Lines, fields: str, warning: str) -> None:
-    found = warnings(devices(fields, RECEIVER, "node: Emitter"))
-    assert len(found) == bool(warning)
-    assert all(f"robots.r0.devices.{warning}" in line and line[:4] == "f:3:" for line in found)
+    lines = warnings(devices(fields, RECEIVER, "node: Emitter"))
+    assert len(lines) == bool(warning)
+    assert all(f"robots.r0.devices.{warning}" in line and line[:4] == "f:3:" for line in lines)
     with_error = devices(fields, RECEIVER, "node: Emitter, range: no")
     with pytest.raises(ConfigErrors) as caught:
         load_text(with_error, "f")
-    assert list(map(str, caught.value.warnings)) == found  # beside an error, too
+    assert list(map(str, caught.value.warnings)) == lines  # beside an error, too
 
 
 SENSORS = """\
@@ -180,8 +180,8 @@ def test_devices_of_all_nodes_are_settings(errors: Lines, warnings: Lines) -> No
         ("node: GPS", "node: Gps", "devices.gps.node: unknown node 'Gps'; did you mean 'GPS'?"),
         ("node: GPS", "node: GPS, maxTorque: 1", "devices.gps.maxTorque: unknown key"),
     ):
-        (found,) = errors(SENSORS.replace(old, new))
-        assert f"robots.cab.{line}" in found
+        (error,) = errors(SENSORS.replace(old, new))
+        assert f"robots.cab.{line}" in error
 
 
 def test_the_stand_in_of_an_adapter_is_judged_on_mocks(
@@ -239,10 +239,10 @@ ONE_ROBOT = "node: Emitter}, e: {node: Receiver"
     ],
 )
 def test_it_reaches_nothing(warnings: Lines, robots: list[str], more: str, expected: str) -> None:
-    found = warnings(file(*robots, more=more))
-    assert bool(found) == bool(expected)
-    assert all(any(part in line for part in expected.split("|")) for line in found)
-    assert all(line.startswith(("f:3:", "f:4:")) for line in found)
+    lines = warnings(file(*robots, more=more))
+    assert bool(lines) == bool(expected)
+    assert all(any(part in line for part in expected.split("|")) for line in lines)
+    assert all(line.startswith(("f:3:", "f:4:")) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,8 @@ def test_a_rate_that_is_unusual_or_not_of_the_module(kind: str, rate: int, messa
     channel = {"xbee": 12, "hc12": 1, "rylr998": 3}.get(kind, 0)
     line = f"a: {{kind: {kind}, channel: {channel}, port: /dev/ttyS8, baudRate: {rate}}}"
     text = f"version: 1\nadapters:\n  {line}\n"
-    found = faults(text) or load_text(text, "f").warnings
-    assert len(found) == bool(message) and message in "".join(map(str, found))
+    problems = faults(text) or load_text(text, "f").warnings
+    assert len(problems) == bool(message) and message in "".join(map(str, problems))
 
 
 @pytest.mark.parametrize(
@@ -298,9 +298,9 @@ def test_the_port_of_another_machine_is_questioned(
         f"adapters: {{a: {{kind: uart, port: '{port}'}}}}",
         f"robots: {{a: {{body: {{kind: create2, port: '{port}'}}}}}}",
     ):
-        found = [line for line in warnings(f"version: 1\n{place}\n") if ".port: " in line]
-        assert len(found) == bool(message)
-        assert all(message in line and line.startswith("f:2:") for line in found)
+        lines = [line for line in warnings(f"version: 1\n{place}\n") if ".port: " in line]
+        assert len(lines) == bool(message)
+        assert all(message in line and line.startswith("f:2:") for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -313,8 +313,8 @@ def test_the_port_of_another_machine_is_questioned(
     ],
 )
 def test_a_colon_without_a_space(errors: Lines, text: str) -> None:
-    (found,) = errors(f"version: 1\n{text}")
-    assert found.endswith("a key without ':'; write a space after the colon: `baudRate: 9600`")
+    (error,) = errors(f"version: 1\n{text}")
+    assert error.endswith("a key without ':'; write a space after the colon: `baudRate: 9600`")
 
 
 # Ends of a link whose rates differ are named, once each.
@@ -343,8 +343,8 @@ OTHER = "robots.other={devices: {rx: {node: Receiver, channel: 12, baudRate: 480
     ],
 )
 def test_rates_that_differ_are_named_with_both_rates(overrides: list[str], words: str) -> None:
-    found = reported(*overrides)
-    assert any(words in line for line in found) if words else not found
+    lines = reported(*overrides)
+    assert any(words in line for line in lines) if words else not lines
 
 
 SEVEN = "version: 1\nadapters:\n  a: {{kind: {kind}, port: /dev/x, data_bits: 7, {more}}}\n"
@@ -353,8 +353,8 @@ SEVEN = "version: 1\nadapters:\n  a: {{kind: {kind}, port: /dev/x, data_bits: 7,
 @pytest.mark.parametrize("kind", ["xbee", "rylr998", "hc12"])
 def test_a_module_has_eight(kind: str) -> None:
     more = "channel: 12, baudRate: 9600, mapping: {by: header}"
-    found = "".join(faults(SEVEN.format(kind=kind, more=more)))
-    assert f"the line of kind {kind} has no 7 data bits" in found
+    message = "".join(faults(SEVEN.format(kind=kind, more=more)))
+    assert f"the line of kind {kind} has no 7 data bits" in message
 
 
 FILE = """\
@@ -385,8 +385,8 @@ def text(speed: object, backend: str = "real", nodes: str = "") -> str:
 
 @pytest.mark.parametrize("speed", [0.5, 2, "max"])
 def test_real_hardware_runs_in_real_time(errors: Lines, speed: object) -> None:
-    def line(place: str, key: str, what: str) -> str:
-        return f"f:{place}: {key}: {what} runs in real time, not at speed {speed}; {INSIDE}"
+    def line(place: str, key: str, part: str) -> str:
+        return f"f:{place}: {key}: {part} runs in real time, not at speed {speed}; {INSIDE}"
 
     outside = "a controller outside this process"
     assert errors(text(speed, nodes=LINK)) == [

@@ -44,8 +44,8 @@ CONNECT = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:%s}'
     ],
 )
 def test_a_mistake_is_reported_where_it_is(errors: Lines, second: str, expected: str) -> None:
-    (found,) = errors(robots((BODY, CONTROLLER), (second,)))
-    assert found.startswith("f:9:") and expected in found
+    (error,) = errors(robots((BODY, CONTROLLER), (second,)))
+    assert error.startswith("f:9:") and expected in error
 
 
 WEBOTS_PARTS = (
@@ -59,9 +59,9 @@ WEBOTS_PARTS = (
 @pytest.mark.parametrize("part", WEBOTS_PARTS)
 @pytest.mark.parametrize("version", ["R2019a", "R2021c", "R2022b-rev1"])
 def test_a_version_that_does_not_speak_the_protocol(errors: Lines, part: str, version: str) -> None:
-    (found,) = errors(robots((part,), webots=version))
-    assert found.startswith("f:3:9: webots: ")
-    assert f"is of kind {part.split('kind: ')[1].split('}')[0].split(',')[0]}" in found
+    (error,) = errors(robots((part,), webots=version))
+    assert error.startswith("f:3:9: webots: ")
+    assert f"is of kind {part.split('kind: ')[1].split('}')[0].split(',')[0]}" in error
     assert len(errors(robots(*((each,) for each in WEBOTS_PARTS), webots=version))) == 1
 
 
@@ -93,15 +93,15 @@ def test_the_version_of_a_file_without_webots(errors: Lines, warnings: Lines) ->
         keys = (BODY, CONTROLLER), (any_port,), (any_port,)
         assert warnings(robots(*keys, webots="R2019a", backend=backend)) == []
     for text in (robots((BODY, CONTROLLER), webots="R2018a"), "version: 1\n\nwebots: R2018a\n"):
-        (found,) = errors(text)
-        assert found.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
+        (error,) = errors(text)
+        assert error.startswith("f:3:9: webots: 'R2018a' is not a known Webots version")
 
 
 def test_devices_that_the_controller_cannot_use(warnings: Lines) -> None:
     devices = "devices: {tx: {node: Emitter}}"
     peer = ("devices: {rx: {node: Receiver}}",)
-    (found,) = warnings(robots((devices, BODY, CONTROLLER), peer))
-    assert "without extensions: true" in found
+    (warning,) = warnings(robots((devices, BODY, CONTROLLER), peer))
+    assert "without extensions: true" in warning
     with_packets = CONTROLLER.replace("}", ", extensions: true}")
     assert warnings(robots((devices, BODY, with_packets), peer)) == []
     assert warnings(robots((devices, BODY, BEACON), peer)) == []
@@ -186,14 +186,14 @@ ERRORS: list[tuple[tuple[tuple[str, ...], ...], str, str]] = [
 def test_each_error_is_where_it_is(
     errors: Lines, given: tuple[tuple[str, ...], ...], place: str, words: str
 ) -> None:
-    found = errors(robots(*given, backend="mock" if "#mock" in given[0] else "real"))
-    assert any(words in line and line.startswith(f"f:{place}") for line in found), found
-    assert len(found) == 1 or "ipc:" in given[0][1]
+    lines = errors(robots(*given, backend="mock" if "#mock" in given[0] else "real"))
+    assert any(words in line and line.startswith(f"f:{place}") for line in lines), lines
+    assert len(lines) == 1 or "ipc:" in given[0][1]
 
 
 def test_what_a_proxy_cannot_have(errors: Lines, warnings: Lines) -> None:
-    (found,) = errors("speed: max\n" + robots((RADIOS, PROXY)))
-    assert "a Webots behind hilgw runs in real time" in found
+    (error,) = errors("speed: max\n" + robots((RADIOS, PROXY)))
+    assert "a Webots behind hilgw runs in real time" in error
     (doubtful,) = warnings(robots((PROXY,)))
     assert "has no Emitter or Receiver" in doubtful
 
@@ -208,8 +208,8 @@ def test_several_robots_of_one_world_one_of_which_forwards(warnings: Lines) -> N
 
 def test_devices_of_one_body_only_are_named(warnings: Lines) -> None:
     remote = "remote: {kind: create2, port: b, sensors: {ear: {packet: light_bump_left}}}"
-    found = [line.partition("remote: ")[2] for line in warnings(robots((EYE, remote)))]
-    assert found == ["only `body` has: eye", "only `remote` has: ear"]
+    names = [line.partition("remote: ")[2] for line in warnings(robots((EYE, remote)))]
+    assert names == ["only `body` has: eye", "only `remote` has: ear"]
 
 
 REPLAY = 'robots: {rover: {body: {kind: wc2ec, connect: "tcp://127.0.0.1:1", backend: replay, %s}}}'
@@ -219,7 +219,7 @@ LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
 
 
 @pytest.mark.parametrize(
-    ("line", "place", "what"),
+    ("line", "place", "words"),
     [
         (r'record: {folder: "a\0b"}', "record.folder", "no NUL"),
         (r'access: {tokens: {lab: {file: "a\0b"}}}', "access.tokens.lab.file", "no NUL"),
@@ -242,13 +242,13 @@ LINK = "federation: {name: bench, zenoh: {transport: {link: {%s}}}}"
         (LINK % "tx: {lease: -1}", "federation.zenoh.transport.link.tx", "would take 0"),
     ],
 )
-def test_each_is_an_error_with_its_place(tmp_path: Path, line: str, place: str, what: str) -> None:
+def test_each_is_an_error_with_its_place(tmp_path: Path, line: str, place: str, words: str) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "taken").touch()
     file = str(tmp_path / "f.yaml")
-    found = faults(f"version: 1\n{line}\n", file, more=check_settings)
-    (error,) = [each for each in found if place in each]
-    assert what in error and error.startswith(f"{file}:2:")
+    lines = faults(f"version: 1\n{line}\n", file, more=check_settings)
+    (error,) = [each for each in lines if place in each]
+    assert words in error and error.startswith(f"{file}:2:")
 
 
 def test_a_group_of_another_machine_is_a_warning_with_its_place() -> None:
@@ -275,8 +275,8 @@ ADAPTER = "adapters: {radio: {kind: uart, port: /dev/ttyS7}}\n"
     ],
 )
 def test_a_wrong_switch_is_an_error_with_its_place(estop: str, place: str, words: str) -> None:
-    found = "\n".join(faults(f"version: 1\nestop: {estop}\n{ADAPTER}"))
-    assert words in found and f"f:{place}" in found
+    shown = "\n".join(faults(f"version: 1\nestop: {estop}\n{ADAPTER}"))
+    assert words in shown and f"f:{place}" in shown
 
 
 REAL_BODY = 'body: {kind: wc2ec, connect: "tcp://127.0.0.1:27015", simulated: false}'
@@ -374,9 +374,9 @@ def test_parameters_that_it_refuses(errors: Lines, mock: str, problem: str) -> N
 
 
 def test_it_runs_in_real_time_only(errors: Lines) -> None:
-    found = errors(text(more="speed: max"))
-    assert len(found) == 3
-    assert all("a program runs in real time, not at speed max" in each for each in found)
+    lines = errors(text(more="speed: max"))
+    assert len(lines) == 3
+    assert all("a program runs in real time, not at speed max" in each for each in lines)
     assert errors(text(more="speed: max", backend="real")), "that has other reasons"
     assert not any("a program" in each for each in errors(text(more="speed: max", backend="real")))
 

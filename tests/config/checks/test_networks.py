@@ -38,9 +38,9 @@ NO_TLS = "other hosts reach this address without TLS"
     ],
 )
 def test_another_address_needs_a_token_and_tls(host: str, access: str, error: str | None) -> None:
-    found = faults(FILE.format(host=host, access=f"access: {{{access}}}" if access else ""))
-    assert len(found) == (error is not None)
-    assert all(line.startswith("f:4:") and str(error) in line for line in found)
+    lines = faults(FILE.format(host=host, access=f"access: {{{access}}}" if access else ""))
+    assert len(lines) == (error is not None)
+    assert all(line.startswith("f:4:") and str(error) in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -59,16 +59,16 @@ def test_a_name_leaves_no_room_for_a_token(host: str, name: str, kind: str, warn
     token's."""
     text = FILE.format(host=host, access=f"access: {{plaintext: true, {DRIVE}}}")
     text = text.replace("rover", name).replace("kind: webots", f"kind: {kind}")
-    found = [str(each) for each in load_text(text, "hilgw.yaml").warnings]
-    assert any("no token fits behind this name" in each for each in found) == warned
+    lines = [str(each) for each in load_text(text, "hilgw.yaml").warnings]
+    assert any("no token fits behind this name" in each for each in lines) == warned
 
 
 def test_files_are_relative_to_the_configuration() -> None:
     access = f"access: {{tls: {{certificate: c.pem, key: k.pem}}, {DRIVE}}}"
     text = FILE.format(host="0.0.0.0", access=access)
-    found = load_text(text, "/lab/hilgw.yaml").config.access
-    assert found.tls is not None
-    files = [found.tokens["lab"].file, found.tls.certificate, found.tls.key]
+    settings = load_text(text, "/lab/hilgw.yaml").config.access
+    assert settings.tls is not None
+    files = [settings.tokens["lab"].file, settings.tls.certificate, settings.tls.key]
     assert files == [str(Path("/lab") / name) for name in ("lab.token", "c.pem", "k.pem")]
 
 
@@ -176,8 +176,8 @@ TOKENS = "tokens: {grafana: {role: monitor, file: ./t}}"
 )
 def test_another_host_needs_a_token_to_read(listen: str, access: str, wrong: str) -> None:
     text = f"version: 1\nmetrics: {{listen: {listen}}}\naccess: {access}\nrobots: {{a: {{}}}}\n"
-    found = "".join(faults(text))
-    assert wrong in found and bool(wrong) is bool(found)
+    message = "".join(faults(text))
+    assert wrong in message and bool(wrong) is bool(message)
     assert wrong or load_text(text, "f").config.metrics.listen == listen.strip("'")
 
 
@@ -222,8 +222,8 @@ NO_ENDPOINT = [
     ],
 )
 def test_each_error_is_where_it_is(errors: Lines, line: str, error: str) -> None:
-    (found,) = errors(text(line))
-    assert found.startswith(f"f:{error}")
+    (message,) = errors(text(line))
+    assert message.startswith(f"f:{error}")
 
 
 @pytest.mark.parametrize("line", ["  name: %s", "  name: bench\n  network: %s"])

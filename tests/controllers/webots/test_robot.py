@@ -132,8 +132,8 @@ def test_keys_are_down_for_a_time_on_the_sampling_grid() -> None:
     run.step(32, block(0, KEYBOARD_ON))
     assert run.step(32) == reply(time(0.064) + keys())
     assert run.session.press([Keyboard.UP], HOLD_NS) == []
-    for at in (0.096, 0.128, 0.160):  # 64 ms + 100 ms
-        assert run.step(32) == reply(time(at) + keys(Keyboard.UP))
+    for seconds in (0.096, 0.128, 0.160):  # 64 ms + 100 ms
+        assert run.step(32) == reply(time(seconds) + keys(Keyboard.UP))
     assert run.step(32) == reply(time(0.192) + keys())
     run.step(32, block(0, "22 0000"))
     assert run.step(32) == reply(time(0.256))

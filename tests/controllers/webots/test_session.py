@@ -191,11 +191,11 @@ def test_a_step_beside_the_multiples_is_named_once_for_each_controller(kind: str
         session.open(0)
         session.receive(FIRST, 0)
         session.answer(0)
-        found = []
+        events = []
         for ms in (0, 32, 64, 50, 32, 50, 20):
-            found += session.receive(request(ms), 0)
+            events += session.receive(request(ms), 0)
             session.answer(0)
-        assert [event.text for event in found if isinstance(event, control.Notice)] == [
+        assert [event.text for event in events if isinstance(event, control.Notice)] == [
             "a step of 50 ms takes 64 ms: steps are multiples of the basic time step of 32 ms"
         ]
         session.close()
@@ -481,11 +481,11 @@ def received(answer: bytes) -> list[tuple[int, bytes]]:
     codec.kinds[RX] = "Receiver"
     reader = AnswerReader()
     reader.feed(answer)
-    found = reader.next()
-    assert found is not None
+    parsed = reader.next()
+    assert parsed is not None
     return [
         (message.channel, message.data)
-        for message in codec.decode_messages(found.messages)
+        for message in codec.decode_messages(parsed.messages)
         if isinstance(message, Receive)
     ]
 

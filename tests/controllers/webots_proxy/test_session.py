@@ -87,12 +87,12 @@ def packet(data: bytes = b"pong") -> Copy:
 
 
 def answers(data: bytes) -> list[Answer]:
-    reader, found = AnswerReader(), []
+    reader, messages = AnswerReader(), []
     reader.feed(data)
-    while (each := reader.next()) is not None:
-        found.append(each)
+    while (message := reader.next()) is not None:
+        messages.append(message)
     assert not reader.pending
-    return found
+    return messages
 
 
 def with_chunk(answer: bytes, messages: bytes) -> bytes:
@@ -335,8 +335,8 @@ def test_a_controller_gets_quit_wherever_webots_breaks_off(cut: int, images: int
     assert Codec().decode_known(answers(passed)[-1].messages)[0] == [Quit()]
     fresh = session()
     (only,) = answers(fresh.cut())
-    found = Codec().decode_messages(only.messages)
-    assert [type(each) for each in found] == [RobotConfiguration, Quit]
+    messages = Codec().decode_messages(only.messages)
+    assert [type(each) for each in messages] == [RobotConfiguration, Quit]
 
 
 def test_the_goodbye_after_quit_is_answered() -> None:
@@ -351,9 +351,9 @@ def test_a_step_beside_the_multiples_is_named_once() -> None:
     proxy = session()
     proxy.from_controller(encode_request(0))
     proxy.from_webots(encode_answer(0, configuration()))
-    found: list[base.ProxyEvent] = []
+    events: list[base.ProxyEvent] = []
     for ms in (64, 20, 20, 50):
-        found += proxy.from_controller(encode_request(ms))[1]
-        found += proxy.from_webots(EMPTY)[1]
+        events += proxy.from_controller(encode_request(ms))[1]
+        events += proxy.from_webots(EMPTY)[1]
     text = "a step of 20 ms takes 32 ms: steps are multiples of the basic time step of 32 ms"
-    assert [each for each in found if isinstance(each, base.Notice)] == [base.Notice(text)]
+    assert [each for each in events if isinstance(each, base.Notice)] == [base.Notice(text)]

@@ -323,9 +323,9 @@ def pyserial_server(port: FakePort) -> Iterator[str]:
     finally:
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
-        for each in accepted:
-            if each.fileno() >= 0:
-                each.shutdown(socket.SHUT_RDWR)
+        for connection in accepted:
+            if connection.fileno() >= 0:
+                connection.shutdown(socket.SHUT_RDWR)
         thread.join(DEADLINE_S)
 
 

@@ -49,9 +49,9 @@ class Wire(FakeTransport):
     def messages(self) -> list[bytes]:
         """What was written, cut into messages."""
         data = self.data()
-        found = wire.whole_messages(data, TYPES, extended=True)
-        assert found is not None, data.hex(" ")
-        return found
+        messages = wire.whole_messages(data, TYPES, extended=True)
+        assert messages is not None, data.hex(" ")
+        return messages
 
 
 class FakeSupervisor(PortListener):

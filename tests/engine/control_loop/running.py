@@ -57,9 +57,9 @@ class SimPeer(Peer):
     def wait_for(self, data: bytes, deadline_s: float = DEADLINE_S) -> int:
         """Forgets up to the end of these bytes; the simulated time at which they came, ns."""
         self._loop.until(lambda: data in self.poll() or self.ended, data.hex(" "), deadline_s)
-        at = self.received.find(data)
-        assert at >= 0, f"the stream ended; before that: {bytes(self.received[-64:]).hex(' ')}"
-        del self.received[: at + len(data)]
+        begin = self.received.find(data)
+        assert begin >= 0, f"the stream ended; before that: {bytes(self.received[-64:]).hex(' ')}"
+        del self.received[: begin + len(data)]
         return self._loop.clock.time
 
     def wait_for_end(self, deadline_s: float = DEADLINE_S) -> None:
@@ -119,8 +119,8 @@ class SimGateway:
         self._stop.set()
         self.loop.run_until_complete(self._running)
 
-    def until(self, condition: Callable[[], object], what: str = "") -> None:
-        self.loop.until(condition, what, DEADLINE_S)
+    def until(self, condition: Callable[[], object], expected: str = "") -> None:
+        self.loop.until(condition, expected, DEADLINE_S)
 
     def advance(self, seconds: float) -> None:
         self.loop.advance(seconds)
@@ -186,16 +186,16 @@ class RunningLoop(SimGateway):
 
     def accept(self) -> SimPeer:
         """The gateway connects to the robot, and the robot registers its devices."""
-        found: list[socket.socket] = []
+        connections: list[socket.socket] = []
         self._listening.listen()
 
         def accepted() -> bool:
             with contextlib.suppress(BlockingIOError):
-                found.append(self._listening.accept()[0])
-            return bool(found)
+                connections.append(self._listening.accept()[0])
+            return bool(connections)
 
         self.until(accepted, "a connection to the robot")
-        robot = self.peer(found[0])
+        robot = self.peer(connections[0])
         robot.send(*registrations(self.devices))
         return robot
 
@@ -214,8 +214,8 @@ class RunningLoop(SimGateway):
         return self.gateway.control_loops["cab"]
 
     def report(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.gateway.report()["control_loops"]["cab"]
-        return found
+        report: dict[str, Any] = self.gateway.report()["control_loops"]["cab"]
+        return report
 
     def stops(self) -> dict[str, int]:
         return dict(self.cab.safety.state.stops)

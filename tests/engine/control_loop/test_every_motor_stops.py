@@ -184,7 +184,7 @@ def test_a_linear_motor_that_cannot_be_stopped_is_not_moved(position: float) -> 
 
 
 @pytest.mark.parametrize(
-    ("has_watchdog", "speed", "what"),
+    ("has_watchdog", "speed", "outcome"),
     [
         (False, 5.0, "drives on at left 5 rad/s"),
         (True, 5.0, "has to stop its motors itself"),
@@ -192,14 +192,14 @@ def test_a_linear_motor_that_cannot_be_stopped_is_not_moved(position: float) -> 
     ],
 )
 def test_a_robot_that_is_gone_is_not_reported_as_stopped(
-    has_watchdog: bool, speed: float, what: str
+    has_watchdog: bool, speed: float, outcome: str
 ) -> None:
     loop = FakeLoop(has_watchdog=has_watchdog).connected()
     loop.controller.data_received(set_value(1, speed))
     loop.robot_leaves()
     assert loop.safety.stops == {"body": 1} and loop.observer.stops == []
     (notice,) = loop.observer.notices
-    assert notice.startswith("safety stop: the body is gone, ") and notice.endswith(what)
+    assert notice.startswith("safety stop: the body is gone, ") and notice.endswith(outcome)
     assert loop.statistics.past_motors == {"left": {"velocity": speed}}  # as last sent
 
 

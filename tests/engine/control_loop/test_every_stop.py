@@ -141,8 +141,8 @@ def test_the_thread_has_the_stop_of_each_kind_while_the_event_loop_hangs(robot: 
     with descriptor(robot) as end:
         robot.loop.loop.safety.in_time()  # the last check before the event loop hangs
         robot.loop.loop.safety.emergency()
-        found = os.read(end, 4096)
-        assert robot.stop.search(found)
+        written = os.read(end, 4096)
+        assert robot.stop.search(written)
     robot.loop.scheduler.time += 1_100 * MS
     robot.loop.watchdog.check(robot.loop.scheduler.now())
     assert robot.loop.safety.stops == {StopReason.LATE: 1}

@@ -89,16 +89,16 @@ class Wire:
         return data
 
     def receive(self) -> Answer:
-        found: list[Answer] = []
+        answers: list[Answer] = []
 
         def answered() -> bool:
             self._reader.feed(self.take())
             answer = self._reader.next()
-            found.extend([] if answer is None else [answer])
-            return bool(found)
+            answers.extend([] if answer is None else [answer])
+            return bool(answers)
 
         self.running.loop.until(answered, "an answer", DEADLINE_S)
-        return found[0]
+        return answers[0]
 
     def limit(self, wait_s: float) -> None:
         """The gateway always answers."""
@@ -108,8 +108,8 @@ class Wire:
 
     def arrive(self, *packets: int | bytes) -> None:
         """Robot b sends them in the coming step."""
-        for each in packets:
-            data = bytes(each) if isinstance(each, int) else each
+        for packet in packets:
+            data = bytes(packet) if isinstance(packet, int) else packet
             assert self.running.gateway.send("b.other", data, -1) is None
 
     def close(self) -> None:
@@ -194,8 +194,8 @@ class ApiProgram(ProgrammedDevice):
         return self._device.getRange()
 
     def length(self) -> int:
-        found: int = self._call(self._device.getQueueLength)
-        return found
+        length: int = self._call(self._device.getQueueLength)
+        return length
 
     def size(self) -> Any:
         return self._call(self._device.getDataSize)
@@ -249,9 +249,9 @@ class LibraryProgram(ProgrammedDevice):
         self._answers = wire.AnswerReader(ipc=False)
         self._library.robot[35] = b"\0\0"
         self.advance(0)
-        found = self._library.find("device")
-        assert found is not None
-        self._device = found
+        device = self._library.find("device")
+        assert device is not None
+        self._device = device
 
     def advance(self, ms: int) -> None:
         self.wire.send(self._library.request(ms))
@@ -269,8 +269,8 @@ class LibraryProgram(ProgrammedDevice):
 
     def _run(self, statement: str) -> int:
         rejected = self._library.counts["rejected"]
-        for each in parsed(statement):
-            run(each, self._library)
+        for call in parsed(statement):
+            run(call, self._library)
         return int(self._library.counts["rejected"] == rejected)
 
     def send(self, size: int) -> int:

@@ -382,7 +382,7 @@ def test_a_gateway_that_waits_for_the_processor_has_more_time(
             return wait_ms is None  # what has come is read first
 
     class Shared(bytearray):
-        def __setitem__(self, at: Any, value: Any) -> None:
+        def __setitem__(self, index: Any, value: Any) -> None:
             acted.append(now)
 
     def used_s(pid: int) -> float:

@@ -31,9 +31,9 @@ def messages(robot: OnMock) -> list[bytes]:
     robot.step()
     data = bytes(robot.written)
     robot.written.clear()
-    found = wire.whole_messages(data, LATEST, extended=True)
-    assert found is not None, data.hex(" ")
-    return found
+    whole = wire.whole_messages(data, LATEST, extended=True)
+    assert whole is not None, data.hex(" ")
+    return whole
 
 
 def velocity(index: int, value: float) -> bytes:

@@ -261,8 +261,8 @@ robots:
         try:
             await until(lambda: task.done() or log.saw("cab.controller", State.WAITING))
             if not task.done():
-                at = int(log.states[-1][2].rpartition(":")[2])
-                with socket.create_connection((host.strip("[]"), at)):
+                bound_port = int(log.states[-1][2].rpartition(":")[2])
+                with socket.create_connection((host.strip("[]"), bound_port)):
                     await until(lambda: log.saw("cab.controller", State.UP))
             task.cancel()
             (failure,) = await asyncio.gather(task, return_exceptions=True)

@@ -216,8 +216,8 @@ def test_a_controller_that_waits_for_its_step_during_a_switch_has_a_deadline_aft
     for safety in run.loop.safeties:
         safety.resume_deadline(run.scheduler.now())
     wires = [wire(run, each) for each in ("body", "remote")]
-    for each in wires:
-        each.take()
+    for end in wires:
+        end.take()
     run.pass_ms(490)
     assert [each.take() for each in wires] == [b"", b""]
     run.pass_ms(20)
@@ -478,8 +478,8 @@ def test_a_shadow_gets_the_same_commands_and_reports_nothing() -> None:
     assert run.remote_reports(SensorValue(1, 3.0)) == []
     assert run.body_reports(SensorValue(1, 2.0)) == [("controller", "report", (1, 2.0))]
     run.remote_reports(SensorValue(1, 3.0))
-    found = run.loop.report()["divergence"]["eye"]
-    assert (found["offset"], found["rms"], found["n"]) == (1.0, 1.0, 1)
+    divergence = run.loop.report()["divergence"]["eye"]
+    assert (divergence["offset"], divergence["rms"], divergence["n"]) == (1.0, 1.0, 1)
 
 
 def test_a_shadow_has_limits_of_its_own() -> None:

@@ -156,14 +156,14 @@ def test_a_packet_of_the_body_enters_through_the_receiver_of_its_name(tmp_path: 
         robot_of(running).send(receptions[0])
         running.until(lambda: counts(running)["refused"] == {"disabled": 1})
         running.gateway.send("other.tx", b"radio", None)
-        found = counts(running)
-        assert (found["accepted"], found["delivered"], found["from_body"]) == (5, 4, 5)
+        counted = counts(running)
+        assert (counted["accepted"], counted["delivered"], counted["from_body"]) == (5, 4, 5)
         assert running.gateway.ledger.violations() == []
 
 
 def counts(running: RunningLoop) -> dict[str, Any]:
-    found: dict[str, Any] = running.gateway.report()["stations"]["cab.rx"]
-    return found
+    counted: dict[str, Any] = running.gateway.report()["stations"]["cab.rx"]
+    return counted
 
 
 def test_packets_of_the_robots_own_radios_pass_through(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ def test_the_signal_of_a_packet_reaches_the_controller(tmp_path: Path) -> None:
     with Radioed(tmp_path) as running:
         controller = running.pilot()
         running.gateway.send("other.tx", b"x", None)
-        found = wire.received_packet(RECEIVER, RX, 5, 0.25, (0.0, 1.0, 0.0), b"x")
-        controller.wait_for(found[:7])
-        running.until(lambda: len(controller.poll()) >= len(found) - 7)
+        message = wire.received_packet(RECEIVER, RX, 5, 0.25, (0.0, 1.0, 0.0), b"x")
+        controller.wait_for(message[:7])
+        running.until(lambda: len(controller.poll()) >= len(message) - 7)
         signal = struct.unpack_from("<dddd", controller.received)
         assert signal == pytest.approx((0.25, 0.0, 1.0, 0.0))
 

@@ -141,9 +141,9 @@ def test_what_the_robot_lacks_is_left_out_and_the_rest_applies(driving: Driving)
     counts = driving.robot.loop.body.session.counts
     assert counts["dropped_gains"] == 3
     assert counts["dropped_acceleration"] == 6 and counts["dropped_available"] == 1
-    for what in ("acceleration", "available torque", "gains"):
-        shown = [each for each in driving.notices if f"cannot be given {what}" in each]
-        assert len(shown) == 1, what
+    for quantity in ("acceleration", "available torque", "gains"):
+        shown = [each for each in driving.notices if f"cannot be given {quantity}" in each]
+        assert len(shown) == 1, quantity
     report = driving.report
     assert report["commands_in"] == report["commands_out"] + report["commands_dropped"]
 

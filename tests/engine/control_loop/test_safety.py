@@ -141,15 +141,15 @@ def started(file: str, backend: str, *, arm: bool = False) -> dict[str, tuple[bo
         config = armed(config) if arm else config
         gateway = build(config, asyncio.get_running_loop(), Observer())
         gateway.close()
-        found = {}
+        states = {}
         for name in gateway.control_loops.names():
             state = gateway.control_loops[name].safety.state
             first, shown = state.armed, any(f"hilgw arm {name}" in s for s in gateway.description)
             state.arm()
             state.command(0)
             state.stop("late")  # type: ignore[arg-type]
-            found[name] = first, state.latched is not None, shown
-        return found
+            states[name] = first, state.latched is not None, shown
+        return states
 
     return asyncio.run(look())
 

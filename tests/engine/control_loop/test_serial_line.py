@@ -331,8 +331,8 @@ def test_bytes_that_never_become_a_frame_are_named_once_in_each_connection(kind:
     link.listener = listener
     for connections in (1, 2):
         link.attach(transport)  # type: ignore[arg-type]
-        for at in range(0, len(NOISE), 10):
-            link.data_received(NOISE[at : at + 10])
+        for begin in range(0, len(NOISE), 10):
+            link.data_received(NOISE[begin : begin + 10])
             clock.run(100 * MS)
         link.detach()
         assert len([text for text in listener.notices if "no frame yet; " in text]) == connections

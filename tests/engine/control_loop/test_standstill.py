@@ -40,9 +40,9 @@ def resting(kind: str, *, stopped: bool = True, simulated: bool = False, **safet
     """A robot that is up and not armed, whose controller reads its positions."""
     robot = OnMock(kind, simulated=simulated, armed=False, latch=True, **safety).start()
     devices = robot.loop.body.session.devices
-    for each in devices:
-        if each.role == SENSOR and "position" in each.kind.lower():
-            robot.give(SensorSwitch(each.index, None))
+    for device in devices:
+        if device.role == SENSOR and "position" in device.kind.lower():
+            robot.give(SensorSwitch(device.index, None))
     if stopped:
         robot.disarm()
     robot.run(1_500)
@@ -220,17 +220,17 @@ def test_short_pushes_by_hand_are_not_a_motion(push_ms: int) -> None:
 
 
 def devices() -> Devices:
-    found = Devices()
-    found.add(
+    table = Devices()
+    table.add(
         Device(
             name="motor", kind=ROTATIONAL_MOTOR, index=0, fields=RotationalMotorFields(joint="j")
         )
     )
-    found.add(
+    table.add(
         Device(name="sensor", kind=POSITION_SENSOR, index=1, fields=PositionSensorFields(joint="j"))
     )
-    found.add(Device(name="lift", kind=LINEAR_MOTOR, index=2, default=0.0))
-    return found
+    table.add(Device(name="lift", kind=LINEAR_MOTOR, index=2, default=0.0))
+    return table
 
 
 def moves(values: list[float], index: int = 1, period_ms: int = 20) -> bool:
@@ -423,9 +423,9 @@ def test_a_fast_axis_whose_reports_come_late_has_its_zero() -> None:
     robot.give(MotorCommand(robot.motors[0].index, MotorField.VELOCITY, 0.08))
     go(robot, 0.18)
     robot.run(400)
-    at = robot.mock.position[0]
+    begin = robot.mock.position[0]
     robot.run(100)
-    assert robot.mock.position[0] - at > 5.5  # mm: more than 0.05 m/s
+    assert robot.mock.position[0] - begin > 5.5  # mm: more than 0.05 m/s
     robot.run(3_000)
     assert robot.loop.safety.armed and robot.mock.position[0] == pytest.approx(180, abs=0.01)
 

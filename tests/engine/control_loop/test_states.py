@@ -29,17 +29,17 @@ from tests.engine.control_loop.test_modes import FORWARD, REAL, SIMULATED
 
 
 def of(gateway: Gateway, kind: type[Any], name: str) -> Any:
-    (found,) = (each for each in gateway.states() if type(each) is kind and name in cell_of(each))
-    return found
+    (state,) = (each for each in gateway.states() if type(each) is kind and name in cell_of(each))
+    return state
 
 
 def table_of(states: list[Cell], now: int) -> LiveTable:
     """What `hilgw watch` shows of these states and of nothing else."""
     table = LiveTable("hilgw watch", Style(on=False), ("-", "o"), "EVENTS")
-    for each in states:
-        kind = type(each).__name__.lower()
-        times = {"mono_ns": each.since_ns, "time_ns": each.since_ns, "wall_s": 0.0}
-        table.take({"event": kind, **times, **keys_of(each)})
+    for state in states:
+        kind = type(state).__name__.lower()
+        times = {"mono_ns": state.since_ns, "time_ns": state.since_ns, "wall_s": 0.0}
+        table.take({"event": kind, **times, **keys_of(state)})
     return table
 
 
@@ -127,13 +127,13 @@ def test_each_body_has_its_commands_and_its_values() -> None:
     run.controller_sends(FORWARD)
     run.body_reports(SensorValue(1, 7.0))
     run.remote_reports(SensorValue(1, 6.0))
-    found = list(run.loop.newest())
-    commands = [each for each in found if isinstance(each, CommandEvent)]
+    states = list(run.loop.newest())
+    commands = [each for each in states if isinstance(each, CommandEvent)]
     assert [(each.body, each.device, each.applied) for each in commands] == [
         ("body", "wheel", {"velocity": 1.0}),
         ("remote", "wheel", {"velocity": 1.0}),
     ]
-    values = [each for each in found if isinstance(each, ValueEvent)]
+    values = [each for each in states if isinstance(each, ValueEvent)]
     assert [(each.device, each.value) for each in values] == [
         ("eye", 7.0),  # that the controller has
         ("eye", 7.0),  # of both bodies, as they are compared
@@ -462,6 +462,6 @@ WC2EC, WEBOTS = "wc2ec, port: /dev/ttyUSB0", 'webots, listen: "tcp://127.0.0.1:0
 async def test_a_controller_on_a_line_or_a_mock(backend: str, controller: str, fix: str) -> None:
     config = load_text(SERIAL.format(backend=backend, controller=controller), "f").config
     gateway = build(config, asyncio.get_running_loop(), Observer())
-    found = gateway.control_loops.notes("cab")
+    notes = gateway.control_loops.notes("cab")
     gateway.close()
-    assert found == {"cab": f"no controller runs: {fix}"}
+    assert notes == {"cab": f"no controller runs: {fix}"}

@@ -383,9 +383,9 @@ class SampledRobot:
         self._answer()
 
     def device(self, name: str) -> Device:
-        found = self.library.find(name)
-        assert found is not None
-        return found
+        device = self.library.find(name)
+        assert device is not None
+        return device
 
     def measure(self, name: str, value: float) -> None:
         number = SENSORS.index(name)

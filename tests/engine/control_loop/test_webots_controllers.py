@@ -79,8 +79,8 @@ class Running(SimGateway):
         return self.mock("rover.controller")
 
     def report(self, robot: str = "rover") -> dict[str, Any]:
-        found: dict[str, Any] = self.gateway.report()["control_loops"][robot]
-        return found
+        report: dict[str, Any] = self.gateway.report()["control_loops"][robot]
+        return report
 
     # --- connections of the test --------------------------------------------------------------
 
@@ -315,7 +315,7 @@ def test_other_hosts_need_a_token_in_the_name(tmp_path: Path, role: str, word: b
         running.loop.advance(1)
         again = running.ask(HELLO + b"rover%3Ftoken%3D" + token)[0]
         assert again == b"FORBIDDEN"  # it has a controller, or the role is too low
-        found = running.report()["refused"]
-        assert found["too_many_tries"] == 1
-        assert found.get("second_controller", 0) == (role != "monitor")
+        report = running.report()["refused"]
+        assert report["too_many_tries"] == 1
+        assert report.get("second_controller", 0) == (role != "monitor")
         assert token.decode() not in str(running.log.refusals + running.log.notices)

@@ -198,8 +198,8 @@ def test_a_line_has_one_deadline_however_its_bytes_come(tmp_path: Path, line: by
             assert running.loop.time() - begin == pytest.approx(HANDSHAKE_S, abs=2 * BYTE_S)
             assert peer.received == b""
         (where,) = {each.where for each in running.gateway.listening}
-        found = {"refused": {"no_request": 1}} if len(line) > 3 else None
-        assert running.gateway.report().get(where) == found or line == b"CTR"
+        expected = {"refused": {"no_request": 1}} if len(line) > 3 else None
+        assert running.gateway.report().get(where) == expected or line == b"CTR"
 
 
 def test_the_line_and_the_first_request_have_one_deadline(tmp_path: Path) -> None:
@@ -219,8 +219,8 @@ def test_the_time_in_the_line_is_not_the_time_of_the_peer(tmp_path: Path) -> Non
     with Running(tmp_path, backend="real") as running:
         number = int(HANDSHAKE_S / TURN_S) + 10
         first = [running.knock() for _ in range(number)]
-        for each in first:
-            each.connection.sendall(NAME)
+        for peer in first:
+            peer.connection.sendall(NAME)
         running.loop.advance(0.001)
         late = running.knock()
         late.connection.sendall(NAME)
@@ -257,11 +257,11 @@ def test_they_are_offered_the_robot_in_the_order_in_which_they_named_it(tmp_path
 def test_one_that_leaves_the_line_costs_no_time(tmp_path: Path) -> None:
     with Running(tmp_path, backend="real") as running:
         peers = [running.knock() for _ in range(5)]
-        for each in peers:
-            each.connection.sendall(NAME)
+        for peer in peers:
+            peer.connection.sendall(NAME)
             running.loop.advance(0.001)
-        for each in peers[:4]:
-            each.connection.close()
+        for peer in peers[:4]:
+            peer.connection.close()
         begin = running.loop.time()
         running.until(lambda: peers[4].poll(), "a word")
         assert running.loop.time() == begin
@@ -330,8 +330,8 @@ def test_a_local_controller_is_served_beside_silent_ones(tmp_path: Path, instanc
         running.loop.advance(HANDSHAKE_S)
         assert all(each.poll() is None or each.ended for each in crowd)
         crowd = [running.knock_at(path) for _ in range(12)]
-        for each in crowd[1::2]:
-            each.connection.sendall(FIRST[:5])
+        for peer in crowd[1::2]:
+            peer.connection.sendall(FIRST[:5])
         begin = running.loop.time()
         real = running.knock_at(path)
         real.connection.sendall(FIRST)

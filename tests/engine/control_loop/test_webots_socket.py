@@ -136,10 +136,10 @@ def test_the_folder_is_that_of_libcontroller(environment: dict[str, str], folder
 def test_a_live_socket_stays_and_a_dead_one_is_replaced(tmp_path: Path, instances: Path) -> None:
     path = instances / "1234" / "ipc" / "rover" / "extern"
     dead = instances / "1234" / "ipc" / "old" / "extern"
-    for each in (path, dead):
-        each.parent.mkdir(parents=True)
+    for file in (path, dead):
+        file.parent.mkdir(parents=True)
         with socket.socket(socket.AF_UNIX) as other:
-            other.bind(str(each))
+            other.bind(str(file))
     with started(tmp_path) as gateway:
         assert not dead.exists()  # or a controller without a name would ask which robot it means
         gateway.knock_at(path)
@@ -339,12 +339,12 @@ async def test_a_controller_needs_a_certificate_and_a_token(keys: Path, kind: st
 
     strangers = ((none, token), (context(keys, "stranger"), token), (None, token))
     tries = ((good, token), (good, ""), (good, token[::-1]), *strangers)
-    found = await answers(f"{TLS}, {TOKENS}", *tries)
-    assert found == [word, b"FORBIDDEN", b"FORBIDDEN", b"", b"", b""]
+    replies = await answers(f"{TLS}, {TOKENS}", *tries)
+    assert replies == [word, b"FORBIDDEN", b"FORBIDDEN", b"", b"", b""]
     assert await answers(TLS, (good, ""), (none, "")) == [word, b""]
     alone = "tls: {certificate: gateway.pem}, " + TOKENS
-    found = await answers(alone, (none, token), (none, ""), (None, token))
-    assert found == [word, b"FORBIDDEN", b""]
+    replies = await answers(alone, (none, token), (none, ""), (None, token))
+    assert replies == [word, b"FORBIDDEN", b""]
 
 
 async def test_the_token_of_a_controller_does_not_reach_webots(keys: Path) -> None:
@@ -372,15 +372,15 @@ async def test_the_api_names_what_is_wrong_with_a_token(keys: Path, kind: str) -
     tokens = "tokens: {lab: {file: lab.token}, screen: {file: screen.token, role: monitor}}"
     cases = {"": "it sent no token", "wrong": "its token is wrong", screen: "is for monitors"}
     async with listening(keys, kind, f"plaintext: true, {tokens}") as (port, log):
-        for token, what in cases.items():
+        for token, message in cases.items():
             url = f"tcp://127.0.0.1:{port}/rover"
             given = {"WEBOTS_CONTROLLER_URL": f"{url}?token={token}" if token else url}
-            with pytest.raises(PeerError, match=what) as error:
+            with pytest.raises(PeerError, match=message) as error:
                 await asyncio.to_thread(connect, given)
             assert "has a controller" not in str(error.value)
         shown = str(log.refusals + log.notices)
-        for what in cases.values():
-            assert what in shown
+        for message in cases.values():
+            assert message in shown
         assert screen not in shown
 
 
@@ -395,13 +395,13 @@ async def test_the_api_connects_with_a_certificate_and_names_what_it_lacks(
             "HILGW_CERTIFICATE": str(keys / "client.pem"),
             "HILGW_TOKEN": (keys / "lab.token").read_text().strip(),
         }
-        for wrong, what in (
+        for wrong, message in (
             ({"HILGW_CA": str(keys / "clients.pem")}, "no TLS with this gateway"),
             ({"HILGW_CERTIFICATE": str(keys / "stranger.pem")}, "no TLS with this gateway"),
             ({"HILGW_CERTIFICATE": str(keys / "absent.pem")}, "cannot be used"),
             ({"HILGW_TOKEN": "wrong"}, "may not connect"),
         ):
-            with pytest.raises(PeerError, match=what):
+            with pytest.raises(PeerError, match=message):
                 await asyncio.to_thread(connect, given | wrong)
         await until(lambda: "not_secured" in str(log.refusals))
         assert "TLS: " in str(log.refusals) and "too_many" not in str(log.refusals)

@@ -47,14 +47,14 @@ class ServedGateway:
 
     async def answers(self, *requests: Any) -> list[dict[str, Any]]:
         async with served(self.folder, self.config) as (gateway, server):
-            found = [await asyncio.to_thread(ask, server.path, each) for each in requests]
+            answers = [await asyncio.to_thread(ask, server.path, each) for each in requests]
             if robot := gateway.robots.get("rover"):
                 self.pose = gateway.scene.pose_of("rover")
                 self.state = (
                     robot.emitters["tx"].emitter.range,
                     robot.receivers["rx"].receiver.getChannel(),
                 )
-            return found
+            return answers
 
 
 def place(position: Any, **more: Any) -> dict[str, Any]:
@@ -198,19 +198,19 @@ async def test_a_second_choice_takes_the_place_of_the_first(tmp_path: Path) -> N
 
 async def test_nothing_is_tapped_once_the_last_connection_has_died(tmp_path: Path) -> None:
     text = "version: 1\nadapters: {a: {kind: uart, port: ./none, framing: slip}}\n"
-    found = []
+    tapped = []
     async with served(tmp_path, text) as (gateway, server):
         for _ in range(2):
             reader, writer = await asyncio.open_unix_connection(server.path)
             writer.write(line_of({"do": "watch", "kinds": ["frame", "mode"]}) * 2)
             await reader.readline()
-            found.append(bool(gateway.stations["a"].taps))
+            tapped.append(bool(gateway.stations["a"].taps))
             writer.transport.abort()
             while server.status_parts()["clients"]["control socket"]:
                 await asyncio.sleep(0)
-            found.append(bool(gateway.stations["a"].taps))
-            found.append(gateway.observer.frame is not None)
-    assert found == [True, False, False] * 2
+            tapped.append(bool(gateway.stations["a"].taps))
+            tapped.append(gateway.observer.frame is not None)
+    assert tapped == [True, False, False] * 2
 
 
 async def test_a_second_choice_cuts_no_line_and_forgets_no_loss(tmp_path: Path) -> None:

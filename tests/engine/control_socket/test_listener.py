@@ -264,8 +264,8 @@ async def test_without_descriptors_it_pauses(
     monkeypatch.setattr(accepting, "accept", None)
     listener.close()  # a pause that ends later listens no more
     await elapse(1)
-    for each in (client, *connections):
-        each.close()
+    for connection in (client, *connections):
+        connection.close()
 
 
 STOP = line_of(Disarm(all=True))
@@ -337,14 +337,14 @@ async def test_requests_without_end_do_not_delay_a_disarm(
     assert len(flooding) == MAX_CLIENTS
     await elapse(0.001)
     for _ in range(10):
-        for each in flooding:
-            each.send(5 * line_of(Report()))
+        for sender in flooding:
+            sender.send(5 * line_of(Report()))
         stop, before = client(path, clients, STOP), len(answered)
         while not received(stop):
             assert len(answered) - before <= 8
             await asyncio.sleep(0)
-        for each in flooding:
-            received(each)
+        for sender in flooding:
+            received(sender)
     assert answered
     await gateway.close()
 
@@ -382,18 +382,18 @@ async def watched(
 async def answers(tmp_path: Path, *lines: bytes) -> list[dict[str, Any]]:
     """All on one connection."""
     async with watched(tmp_path) as (reader, writer):
-        found = []
+        replies = []
         for line in lines:
             writer.write(line)
-            found.append(json.loads(await reader.readline()))
-    return found
+            replies.append(json.loads(await reader.readline()))
+    return replies
 
 
 async def test_it_shows_what_the_program_has(tmp_path: Path) -> None:
     asked = (Identify(), Find("part", ["port", "p"]), Report(), Watch(names=["port"]))
-    identity, found, report, watch = await answers(tmp_path, *map(line_of, asked))
+    identity, matches, report, watch = await answers(tmp_path, *map(line_of, asked))
     assert identity["config"] == "hilgw bridge x" and identity["pid"]
-    assert found["found"] == ["port"]
+    assert matches["found"] == ["port"]
     assert report["report"] == {"bytes": 3}
     assert watch["ok"] is True
 
@@ -422,10 +422,10 @@ async def test_a_line_without_a_request_is_answered_and_the_connection_stays(
 async def test_a_long_line_is_answered_at_its_end_and_delays_no_others(tmp_path: Path) -> None:
     names = [f"{number:x}" for number in range(30_000)]
     many = line_of(Find("part", names)), line_of(Find("part", ["port", *names]))
-    *none, found, long, last = await answers(
+    *none, matches, long, last = await answers(
         tmp_path, *many, b"x" * 10**7 + b"\n", line_of(Identify())
     )
-    assert [each["found"] for each in none] == [[]] and found["found"] == ["port"]
+    assert [each["found"] for each in none] == [[]] and matches["found"] == ["port"]
     assert "longer than 262144 bytes" in long["error"] and last["ok"] is True
 
 

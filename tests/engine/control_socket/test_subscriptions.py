@@ -216,9 +216,9 @@ async def test_a_status_comes_at_once_and_then_once_a_second(bench: Subscribed) 
     for seconds, expected in ((0.9, []), (0.2, [{"number": 2}]), (2.0, [{"number": 2}] * 2)):
         bench.real.run(int(seconds * NS_PER_S))
         await sent(bench)
-        found = read()
-        assert [each["status"] for each in found] == expected
-        assert not any("since_ns" in each for each in found)
+        messages = read()
+        assert [each["status"] for each in messages] == expected
+        assert not any("since_ns" in each for each in messages)
     assert not others()
 
 
@@ -226,11 +226,11 @@ async def test_a_status_that_is_longer_than_all_that_may_wait_comes_too(bench: S
     bench.status = {"long": "x" * (2 * BUFFER_BYTES)}
     read = bench.subscribe(kinds={"status"})
     bench.subscriptions.show(bench.subscriber, [])
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for _ in range(1000):
         await asyncio.sleep(0)
-        found += read()
-    assert [len(each["status"]["long"]) for each in found] == [2 * BUFFER_BYTES]
+        messages += read()
+    assert [len(each["status"]["long"]) for each in messages] == [2 * BUFFER_BYTES]
 
 
 async def test_filters_of_kinds_names_and_losses(bench: Subscribed) -> None:
@@ -419,13 +419,13 @@ async def test_what_each_subscriber_gets_and_what_is_left_out_add_up(bench: Subs
 
     def take(slow: bool) -> None:
         nonlocal read, reported, other
-        for each in [] if slow else packets():
-            left_out = each["event"] == "left_out"
-            assert not left_out or set(each["sampled"]) <= {"packet"}
-            reported += left_out and sum(each["sampled"].values()) + each["slow"]
+        for event in [] if slow else packets():
+            left_out = event["event"] == "left_out"
+            assert not left_out or set(event["sampled"]) <= {"packet"}
+            reported += left_out and sum(event["sampled"].values()) + event["slow"]
             read += not left_out
-        for each in lines():
-            other += sum(each["sampled"].values()) if each["event"] == "left_out" else 1
+        for event in lines():
+            other += sum(event["sampled"].values()) if event["event"] == "left_out" else 1
 
     for window in range(60):
         for _ in range(2 * IN_WINDOW):
@@ -491,8 +491,8 @@ async def got_in(
     return got + read()
 
 
-def of_kind(found: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    return [each for each in found if each["event"] == kind]
+def of_kind(messages: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [each for each in messages if each["event"] == kind]
 
 
 def value(bench: Subscribed, name: str, number: float) -> None:
@@ -500,8 +500,8 @@ def value(bench: Subscribed, name: str, number: float) -> None:
     to.sensor_value(ValueEvent("rover", name, number, bench.clock.now()))
 
 
-def left_out(found: list[dict[str, Any]]) -> int:
-    lost = of_kind(found, "left_out")
+def left_out(messages: list[dict[str, Any]]) -> int:
+    lost = of_kind(messages, "left_out")
     return sum(sum(each["sampled"].values()) + each["slow"] for each in lost)
 
 
@@ -535,9 +535,9 @@ async def test_while_states_are_owed_no_newer_one_overtakes_them(bench: Subscrib
         bench.real.run(WINDOW_NS)
     got += await got_in(bench, read, 4)
     values, seen = of_kind(got, "value"), dict[str, float]()
-    for each in values:
-        assert each["value"] > seen.get(each["device"], -1)
-        seen[each["device"]] = each["value"]
+    for event in values:
+        assert event["value"] > seen.get(event["device"], -1)
+        seen[event["device"]] = event["value"]
     assert len(seen) == IN_WINDOW + 50
     assert len(values) + left_out(got) == total
 
@@ -572,9 +572,9 @@ async def test_a_repeated_state_has_the_times_of_its_origin(bench: Subscribed) -
     bench.subscriptions.show(bench.subscriber, states)
     await sent(bench)
     port, command = read()
-    for each in (port, command):
-        assert (each["since_ns"], each["time_ns"]) == (origin, origin)
-        assert (each["mono_ns"], each["wall_s"]) == (real - 2 * 10**9, 1.5 - 2)
+    for event in (port, command):
+        assert (event["since_ns"], event["time_ns"]) == (origin, origin)
+        assert (event["mono_ns"], event["wall_s"]) == (real - 2 * 10**9, 1.5 - 2)
     assert (port["name"], command["device"]) == ("xbee0", "wheel")
 
 

@@ -166,8 +166,8 @@ async def test_a_fault_is_reported_and_the_others_go_on(loop: DirectLoop) -> Non
     failing.fails = True
     while busy.count < 10:
         await asyncio.sleep(0)
-    for each in (failing, busy):
-        each.close()
+    for end in (failing, busy):
+        end.close()
     assert faults == ["on purpose"]
 
 
@@ -279,8 +279,8 @@ def test_what_follows_a_round_comes_after_all_its_descriptors(make: Any) -> None
     with asyncio.Runner(loop_factory=make) as runner:
         runner.run(main())
     for pair in ends:
-        for each in pair:
-            os.close(each)
+        for end in pair:
+            os.close(end)
     assert [str(each["exception"]) for each in faults] == ["0"]
 
 

@@ -227,8 +227,8 @@ async def test_a_program_has_a_second_after_quit(monkeypatch: pytest.MonkeyPatch
 )
 async def test_a_crash_names_the_device_that_was_absent(line: str) -> None:
     """As libController and its Python module print it."""
-    what = "after it asked for a device that the robot does not have: 'camera'"
+    reason = "after it asked for a device that the robot does not have: 'camera'"
     _, seen = await ended(f"print({line!r}); import os; os.kill(os.getpid(), 11)")
-    assert seen.notices == [f"the program ended by SIGSEGV {what}"]
+    assert seen.notices == [f"the program ended by SIGSEGV {reason}"]
     _, seen = await ended(f"print({line!r}); exit(1)")
-    assert what not in seen.notices[0]
+    assert reason not in seen.notices[0]

@@ -83,8 +83,8 @@ class World:
 
     def report(self, robot: str) -> dict[str, Any]:
         assert self.gateway is not None
-        found: dict[str, Any] = self.gateway.report()["proxies"][robot]
-        return found
+        report: dict[str, Any] = self.gateway.report()["proxies"][robot]
+        return report
 
 
 @asynccontextmanager

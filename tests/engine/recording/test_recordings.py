@@ -107,7 +107,7 @@ def run(
 
 @pytest.mark.parametrize("name", ["uart", "create2", "dynamixel"])
 def test_all_events_are_recorded_and_two_runs_are_equal(tmp_path: Path, name: str) -> None:
-    found = []
+    recordings = []
     for number in "12":
         path = tmp_path / f"{number}.pcapng"
         made, counts = run(name, tmp_path, lambda gateway, each: each.begin("a", path))  # noqa: B023
@@ -119,9 +119,9 @@ def test_all_events_are_recorded_and_two_runs_are_equal(tmp_path: Path, name: st
         report = made.report()[str(path)]
         counts = {"bytes": path.stat().st_size, "lost": 0, "error": "", "poses_left_out": 0}
         assert report == {"file": str(path), **counts}
-        found.append(recording)
-    assert compare(*found).differences == []
-    shown = list(found[0].events())
+        recordings.append(recording)
+    assert compare(*recordings).differences == []
+    shown = list(recordings[0].events())
     statuses = [each["status"]["ports"].values() for each in shown if each["event"] == "status"]
     assert shown[-1]["event"] == "status", "of its end, when the real clock has hardly moved"
     before, after = (sum(port["received_bytes"] for port in statuses[n]) for n in (0, -1))
@@ -173,18 +173,18 @@ def test_a_recording_has_each_event_that_watch_shows(tmp_path: Path) -> None:
     run("wc2ec", tmp_path, act)
     armed = [each["armed"] for each in watched[0].events if each["event"] == "armed"]
     assert armed[-2:] == [False, True]
-    found = [*Recording(path).events()]
+    events = [*Recording(path).events()]
     kinds = {"bytes", "packet", "value", "command", "delivered", "refused", "port", "armed", "mode"}
     assert {each["event"] for each in watched[0].events} >= kinds | {"placed", "output", "notice"}
-    assert "status" in {each["event"] for each in found}  # of recordings alone
-    for kind in sorted({each["event"] for each in watched[0].events + found} - {"status"}):
+    assert "status" in {each["event"] for each in events}  # of recordings alone
+    for kind in sorted({each["event"] for each in watched[0].events + events} - {"status"}):
         shown, kept = (
             [
                 {key: value for key, value in each.items() if key not in ("mono_ns", "wall_s")}
                 for each in all
                 if each["event"] == kind
             ]
-            for all in (watched[0].events, found)
+            for all in (watched[0].events, events)
         )
         assert kept == shown
 
@@ -226,12 +226,12 @@ def test_clients_record_in_one_folder(tmp_path: Path, monkeypatch: pytest.Monkey
         with pytest.raises(HilgwError, match=r"the recording 'run\.1' is running; end it first"):
             recordings.begin_named("run.1")
         recordings.begin_named("run.2")
-        found = recordings.status()
-        assert found["folder"] == str(tmp_path / "named")
-        assert [each["file"] for each in found["running"].values()] == [
-            str(tmp_path / "named" / f"{name}.pcapng") for name in found["running"]
+        status = recordings.status()
+        assert status["folder"] == str(tmp_path / "named")
+        assert [each["file"] for each in status["running"].values()] == [
+            str(tmp_path / "named" / f"{name}.pcapng") for name in status["running"]
         ]
-        assert list(found["running"]) == ["run.1", "run.2"]
+        assert list(status["running"]) == ["run.1", "run.2"]
         recordings.begin_at_start("own.pcapng")
         own = recordings.status()["running"]["own"]["file"]
         assert own == str(tmp_path / "own.pcapng")  # clients run elsewhere
@@ -271,11 +271,11 @@ def test_a_size_that_is_raised_is_a_notice_of_the_gateway_once(tmp_path: Path) -
 
 
 def test_a_packet_and_its_delivery_cost_a_recording_three_calls(tmp_path: Path) -> None:
-    found, path = Counter[str](), tmp_path / "a.pcapng"
-    with work.counting(found):
+    counts, path = Counter[str](), tmp_path / "a.pcapng"
+    with work.counting(counts):
         _, seen = run("uart", tmp_path, lambda gateway, made: made.begin("a", path), 10.0)
     names = ("event_stream.transmitted", "event_stream.delivered", "recorder.delivered")
-    calls = sum(found[each] for each in (*names, "recorder.pass_on", "recorder.put"))
+    calls = sum(counts[each] for each in (*names, "recorder.pass_on", "recorder.put"))
     assert seen["packet"] == seen["delivered"] > 20
     assert calls < 3.5 * seen["packet"]
 
@@ -293,9 +293,9 @@ def settings(path: Path) -> Settings:
 
 
 def numbers(path: Path) -> list[int]:
-    found = Recording(path)
-    events = [each["time_ns"] for each in found.events()]
-    assert (found.truncated, found.error) == (False, None)
+    recording = Recording(path)
+    events = [each["time_ns"] for each in recording.events()]
+    assert (recording.truncated, recording.error) == (False, None)
     return events
 
 

@@ -47,43 +47,43 @@ def test_prometheus_reads_each_family_once_for_all_gateways() -> None:
     names = [family.name for family in families]
     assert len(names) == len(set(names))
     assert all(family.documentation and family.type != "unknown" for family in families)
-    found = {
+    values = {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in families
         for sample in family.samples
     }
     one, two = ("pid", "1"), ("pid", "2")
     port = ("port", HOSTILE)
-    assert found["hilgw_info", (("config", HOSTILE), two, ("version", "1"))] == 1
-    assert found["hilgw_port_received_bytes_total", (one, port)] == 10
-    assert found["hilgw_port_state_seconds", (one, port, ("state", "up"))] == 2.5
-    assert ("hilgw_port_last_byte_seconds", (one, port)) not in found
-    assert found["hilgw_resident_memory_bytes", (one,)] == 1 << 30
-    assert found["hilgw_body_up", (("body", "body"), two, ("robot", "rover"))] == 0
+    assert values["hilgw_info", (("config", HOSTILE), two, ("version", "1"))] == 1
+    assert values["hilgw_port_received_bytes_total", (one, port)] == 10
+    assert values["hilgw_port_state_seconds", (one, port, ("state", "up"))] == 2.5
+    assert ("hilgw_port_last_byte_seconds", (one, port)) not in values
+    assert values["hilgw_resident_memory_bytes", (one,)] == 1 << 30
+    assert values["hilgw_body_up", (("body", "body"), two, ("robot", "rover"))] == 0
     lost = (("kind", "refused"), one, ("reason", "overflow"))
-    assert found["hilgw_lost_packets_total", lost] == 4
+    assert values["hilgw_lost_packets_total", lost] == 4
     hop = (("hop", "air"), ("part", "xb"), one)
     buckets = [
-        found["hilgw_latency_seconds_bucket", tuple(sorted((*hop, ("le", bound))))]
+        values["hilgw_latency_seconds_bucket", tuple(sorted((*hop, ("le", bound))))]
         for bound in ("1e-05", "1.0", "+Inf")
     ]
     assert buckets == [1, 2, 3]
-    assert found["hilgw_latency_seconds_sum", tuple(sorted(hop))] == 2.25
-    assert found["hilgw_latency_seconds_count", tuple(sorted(hop))] == 3
+    assert values["hilgw_latency_seconds_sum", tuple(sorted(hop))] == 2.25
+    assert values["hilgw_latency_seconds_count", tuple(sorted(hop))] == 3
 
 
 def test_each_link_of_a_federation_has_its_metrics() -> None:
     others = {"bench": gateway(), "far": gateway(state="waiting", round_trip_ms=None)}
     text = text_of([({}, status(federation={"gateways": others}))])
     families = text_string_to_metric_families(text)
-    found = {(s.name, s.labels.get("gateway")): s.value for each in families for s in each.samples}
-    assert (found["hilgw_gateway_up", "bench"], found["hilgw_gateway_up", "far"]) == (1, 0)
-    assert found["hilgw_link_sent_packets_total", "bench"] == 9
-    assert found["hilgw_link_unsettled_packets", "bench"] == 0
-    assert found["hilgw_link_missed_packets_total", "bench"] == 1
-    assert found["hilgw_link_round_trip_seconds", "bench"] == 0.0004
-    assert ("hilgw_link_round_trip_seconds", "far") not in found
-    assert found["hilgw_link_clock_offset_seconds", "bench"] == -12.5
+    values = {(s.name, s.labels.get("gateway")): s.value for each in families for s in each.samples}
+    assert (values["hilgw_gateway_up", "bench"], values["hilgw_gateway_up", "far"]) == (1, 0)
+    assert values["hilgw_link_sent_packets_total", "bench"] == 9
+    assert values["hilgw_link_unsettled_packets", "bench"] == 0
+    assert values["hilgw_link_missed_packets_total", "bench"] == 1
+    assert values["hilgw_link_round_trip_seconds", "bench"] == 0.0004
+    assert ("hilgw_link_round_trip_seconds", "far") not in values
+    assert values["hilgw_link_clock_offset_seconds", "bench"] == -12.5
 
 
 class Served:

@@ -73,8 +73,8 @@ class Simulated:
             pass
 
     def port(self, name: str = "xb") -> dict[str, Any]:
-        found: dict[str, Any] = status_of(self.gateway, "f", 1)["ports"][name]
-        return found
+        port: dict[str, Any] = status_of(self.gateway, "f", 1)["ports"][name]
+        return port
 
 
 def simulated(check: Callable[[Simulated], None], config: str = CONFIG) -> None:
@@ -219,10 +219,10 @@ def test_the_counters_are_read_once_a_second_however_much_passes(bench: Simulate
                     bench.station.data_received(b"\xc0abcd\xc0")
                 bench.elapse(200)
 
-        found = work.calls(pass_frames)
+        calls = work.calls(pass_frames)
         counts.append(
-            {name: n for name, n in found.items() if name == "statistics.start"}
-            | {"counters": found["gateway.counters"]}
+            {name: n for name, n in calls.items() if name == "statistics.start"}
+            | {"counters": calls["gateway.counters"]}
         )
     assert counts[0] == counts[1] == {"statistics.start": 2, "counters": 2}
 
@@ -267,12 +267,12 @@ async def test_its_value_is_of_its_declared_type_in_the_gateway_and_on_the_socke
 def hop(gateway: Gateway, name: str, part: str) -> tuple[int, list[float]]:
     """How many were counted, and the bounds between which they are, in seconds."""
     status = status_of(gateway, "f", 0)
-    found = status["latency"][name][part]
-    bounds, before, at = [0.0, *status["latency_bounds_s"]], 0, []
-    for low, high, count in zip(bounds, bounds[1:], found["buckets"], strict=False):
-        at += [low, high] if count > before else []
+    latency = status["latency"][name][part]
+    bounds, before, bounds_s = [0.0, *status["latency_bounds_s"]], 0, []
+    for low, high, count in zip(bounds, bounds[1:], latency["buckets"], strict=False):
+        bounds_s += [low, high] if count > before else []
         before = count
-    return found["count"], at
+    return latency["count"], bounds_s
 
 
 @scenario_of(simulated, RADIOS)
@@ -353,25 +353,25 @@ adapters:
 @scenario_of(simulated, SCENE)
 def test_the_scene_has_what_is_where_and_how_far_it_sends(bench: Simulated, /) -> None:
     def scene() -> dict[str, Any]:
-        found: dict[str, Any] = status_of(bench.gateway, "f", 0)["scene"]
-        return found
+        scene: dict[str, Any] = status_of(bench.gateway, "f", 0)["scene"]
+        return scene
 
-    found = scene()
-    assert (found["up"], found["cone"], found["mono_ns"]) == (2, 0, bench.clock.now())
-    assert list(found["objects"]) == ["ant", "wall", "xb"]
-    assert found["objects"]["xb"] is None
+    shown = scene()
+    assert (shown["up"], shown["cone"], shown["mono_ns"]) == (2, 0, bench.clock.now())
+    assert list(shown["objects"]) == ["ant", "wall", "xb"]
+    assert shown["objects"]["xb"] is None
     sender = {"on": "ant", "type": "infra-red", "range": 5, "aperture": 2}
-    assert sender.items() <= found["emitters"]["ant.tx"].items()
-    assert found["emitters"]["ant.tx"]["position"] == (0.1, 0, 0)
-    assert {name: each["on"] for name, each in found["listeners"].items()} == {
+    assert sender.items() <= shown["emitters"]["ant.tx"].items()
+    assert shown["emitters"]["ant.tx"]["position"] == (0.1, 0, 0)
+    assert {name: each["on"] for name, each in shown["listeners"].items()} == {
         "ant.rx": "ant",
         "xb": "xb",
         "mast": "ant",
     }
-    assert found["listeners"]["mast"]["position"] == (0, 0, 2)
-    assert found["obstacles"]["wall"]["half"] == (1, 2, 3)
+    assert shown["listeners"]["mast"]["position"] == (0, 0, 2)
+    assert shown["obstacles"]["wall"]["half"] == (1, 2, 3)
     turret = {"on": "ant", "shape": "cylinder", "half": (1, 1, 1.5), "position": (0, 0, 1)}
-    assert turret.items() <= found["obstacles"]["turret"].items()
+    assert turret.items() <= shown["obstacles"]["turret"].items()
     bench.gateway.place("wall", None)
     bench.gateway.set("ant.tx", range=4)
     assert scene()["objects"]["wall"] is None
@@ -384,9 +384,9 @@ def test_percentiles_are_within_two_percent(samples: list[int], percent: int) ->
     for sample in samples:
         latency.add(sample)
     exact = sorted(samples)[max(1, -(-len(samples) * percent // 100)) - 1]
-    found = latency.percentile_ns(percent)
-    assert found is not None
-    assert exact <= found <= exact * 1.02 + 1
+    value = latency.percentile_ns(percent)
+    assert value is not None
+    assert exact <= value <= exact * 1.02 + 1
     assert latency.as_dict()["max_ms"] == round(max(samples) / 1e6, 4)
 
 
@@ -407,11 +407,11 @@ def test_a_histogram_counts_up_to_each_bound_and_has_the_exact_sum() -> None:
     latency = Latency()
     for ms in (0, 0.011, 0.9, 1.1, 4, 30_000):
         latency.add(round(ms * 1e6))
-    found = latency.histogram()
-    by_bound = dict(zip(BOUNDS_S, found["buckets"], strict=True))
+    histogram = latency.histogram()
+    by_bound = dict(zip(BOUNDS_S, histogram["buckets"], strict=True))
     assert (by_bound[0.00001], by_bound[0.001], by_bound[0.002], by_bound[0.005]) == (1, 3, 4, 5)
-    assert (by_bound[10.0], found["count"]) == (5, 6)
-    assert found["sum_s"] == 30.006011
+    assert (by_bound[10.0], histogram["count"]) == (5, 6)
+    assert histogram["sum_s"] == 30.006011
 
 
 def parts() -> Iterator[tuple[str, Any]]:
@@ -432,7 +432,7 @@ def test_a_plain_text_has_no_number_that_is_not_finite() -> None:
     assert plain([math.nan, "NaN", -math.inf]) == '["NaN","NaN","-Infinity"]'
 
 
-def most(robots: int, devices: int, what: str) -> int:
+def most(robots: int, devices: int, kind: str) -> int:
     """The bytecode instructions of the longest part of an answer, without its first one."""
     lines = ["version: 1", "robots:"]
     for robot in range(robots):
@@ -449,8 +449,8 @@ def most(robots: int, devices: int, what: str) -> int:
             of = loop.statistics
             of.received([(each.index, 1.5) for each in of.devices.values()], 0)
             of.motors = {f"m{number}": {"velocity": 1.0} for number in range(devices)}
-        made = gateway.report_parts() if what == "report" else parts_of(gateway, "f", 0)
-        steps = metrics_of(made.items()) if what == "metrics" else texts(made.items())
+        made = gateway.report_parts() if kind == "report" else parts_of(gateway, "f", 0)
+        steps = metrics_of(made.items()) if kind == "metrics" else texts(made.items())
         counts, made_parts = [], list[str | None]()
         while None not in made_parts:
             counts.append(work.instructions(lambda: made_parts.append(next(steps, None))))
@@ -461,9 +461,9 @@ def most(robots: int, devices: int, what: str) -> int:
     return asyncio.run(main())
 
 
-@pytest.mark.parametrize("what", ["status", "report", "metrics"])
-def test_more_robots_and_devices_make_the_longest_part_hardly_longer(what: str) -> None:
+@pytest.mark.parametrize("kind", ["status", "report", "metrics"])
+def test_more_robots_and_devices_make_the_longest_part_hardly_longer(kind: str) -> None:
     """Of 100 robots of 1,000 devices each, one part has less than 40,000 instructions: 1 ms."""
-    few = most(2, 5, what)
-    assert most(2, 60, what) - few < 55 * 20
-    assert most(12, 5, what) - few < 10 * 200
+    few = most(2, 5, kind)
+    assert most(2, 60, kind) - few < 55 * 20
+    assert most(12, 5, kind) - few < 10 * 200

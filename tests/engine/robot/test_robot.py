@@ -141,7 +141,7 @@ SENDS = st.lists(st.tuples(st.integers(0, 300 * MS), st.integers(1, 60)), max_si
 def test_a_late_timer_changes_neither_which_packets_depart_nor_when(
     line: dict[str, Any], sends: list[tuple[int, int]], step_ms: int | None, late_ns: int
 ) -> None:
-    found = []
+    outcomes = []
     for delay_ns in (0, late_ns):
         bench = TwoRobots(EmitterFields(**line), step_ms=step_ms)
         reasons, when = list[str | None](), 0
@@ -150,9 +150,9 @@ def test_a_late_timer_changes_neither_which_packets_depart_nor_when(
             bench.at(when, delay_ns)
             reasons.append(bench.tx.send(bytes([number] * size)))
         bench.at(when + 100 * S, delay_ns)
-        found.append((reasons, [(packet.data, packet.sent_ns) for packet in bench.sent]))
+        outcomes.append((reasons, [(packet.data, packet.sent_ns) for packet in bench.sent]))
         assert bench.ledger.violations() == []
-    assert found[0] == found[1]
+    assert outcomes[0] == outcomes[1]
 
 
 # --- random schedules -----------------------------------------------------------------------------

@@ -294,9 +294,9 @@ def test_bytes_that_are_no_packet_have_the_line_of_the_session_alone() -> None:
 
 def test_packets_that_no_module_acknowledges_need_no_receiver() -> None:
     lost = [replace(QUIET, unacknowledged=2 * second) for second in range(30)]
-    for is_listening, what in ((False, "none was acknowledged"), (True, "nothing came back")):
+    for is_listening, reason in ((False, "none was acknowledged"), (True, "nothing came back")):
         lines = looks(*lost, is_listening=is_listening)
-        assert lines == [f"10 packets out in 5 s, and {what}; check the baud rate (9600)"]
+        assert lines == [f"10 packets out in 5 s, and {reason}; check the baud rate (9600)"]
     one = [replace(each, delivered=int(each.sent > 4)) for each in lost]
     assert looks(*one, is_listening=False) == []
 

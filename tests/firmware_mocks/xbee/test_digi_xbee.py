@@ -185,12 +185,12 @@ def test_discovery(
     # On a busy machine the library stops listening before the answers come: another search has
     # the others.
     wait_until(lambda: len(search()) >= 3, what="three modules")
-    found = {device.get_node_id(): device for device in network.get_devices()}
-    assert found.keys() == {"xbee1", "xbee2", "xbee3"}
+    devices = {device.get_node_id(): device for device in network.get_devices()}
+    assert devices.keys() == {"xbee1", "xbee2", "xbee3"}
     if role is not None:
-        assert {device.get_role() for device in found.values()} == {role}
+        assert {device.get_role() for device in devices.values()} == {role}
     # The library may take the end of the first search, still in its pool, for that of the second.
-    wait_until(lambda: network.discover_device("xbee2") == found["xbee2"])
+    wait_until(lambda: network.discover_device("xbee2") == devices["xbee2"])
 
 
 def test_it_finds_neighbours_and_routes_of_zigbee(bed: Bed) -> None:

@@ -520,9 +520,9 @@ def test_parameters_in_human_terms_and_at_names(bench: XBeeAir) -> None:
         baudRate=19200,
         address="0013A20040A1B2C3",
     )
-    at = bench.add(CH="D", ID="1234", MY="7", NI="rover", PL="1", BD="4", SL="40A1B2C3")
+    by_name = bench.add(CH="D", ID="1234", MY="7", NI="rover", PL="1", BD="4", SL="40A1B2C3")
     for name in ("CH", "ID", "MY", "NI", "PL", "BD", "SH", "SL", "AP"):
-        assert human.registers.held(name) == at.registers.held(name), name
+        assert human.registers.held(name) == by_name.registers.held(name), name
     assert "channel 13" in human.describe()
     assert human.address == 0x0013A20040A1B2C3
 

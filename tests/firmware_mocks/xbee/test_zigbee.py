@@ -276,12 +276,12 @@ def test_mgmt_lqi_and_mgmt_rtg(bench: XBeeAir) -> None:
         listed += [answer[at : at + 22] for at in range(6, len(answer), 22)]
     others = [*modules[1:], end]
     assert {each[8:16] for each in listed} == {m.address.to_bytes(8, "little") for m in others}
-    for each, module in zip(listed, others, strict=True):
-        assert each[:8] == one.registers.number("OP").to_bytes(8, "little")
-        assert each[16:18] == module.addressing.source16.to_bytes(2, "little")
+    for entry, module in zip(listed, others, strict=True):
+        assert entry[:8] == one.registers.number("OP").to_bytes(8, "little")
+        assert entry[16:18] == module.addressing.source16.to_bytes(2, "little")
         role = 2 if module is end else 1
-        assert each[18] == role | (0 if module is end else 1) << 2 | 1 << 4  # a child
-        assert each[20] == 1 and 0 < each[21] <= 255
+        assert entry[18] == role | (0 if module is end else 1) << 2 | 1 << 4  # a child
+        assert entry[20] == 1 and 0 < entry[21] <= 255
     assert listed[0][21] > listed[4][21]  # the nearest one has the best link
     target = modules[1].address.to_bytes(8, "big")
     answer = tables_zdo(bench, one, target, 0x0031)
@@ -316,8 +316,8 @@ def test_a_parent_that_restarts_is_not_a_child_of_its_child(bench: XBeeAir, alon
             bench.ask(module, b"\x08\x01FR", 500)
             bench.run(1000)
             assert module.addressing.joined
-            for each in bench.modules:
-                bench.taken(each)
+            for member in bench.modules:
+                bench.taken(member)
             for client, target in ((a, b), (b, a)):
                 answer = tables_zdo(bench, client, target.address.to_bytes(8, "big"), 0x0031)
                 assert answer[:3] == b"\x00\x77\x00", answer

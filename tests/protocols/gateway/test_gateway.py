@@ -59,14 +59,14 @@ def quiet() -> Round:
 
 def judged(before: Round, after: Round | None = None) -> tuple[bool, list[tuple[Any, str]]]:
     """Whether all adds up, and of each link whether it does, and why not."""
-    found = added_up(before, before if after is None else after)
-    return found["adds_up"], [(each["adds_up"], each["why"]) for each in found["links"]]
+    sums = added_up(before, before if after is None else after)
+    return sums["adds_up"], [(each["adds_up"], each["why"]) for each in sums["links"]]
 
 
 def test_two_gateways_at_rest() -> None:
-    found = added_up(quiet(), quiet())
-    assert found["adds_up"] is True
-    there, back = found["links"]
+    sums = added_up(quiet(), quiet())
+    assert sums["adds_up"] is True
+    there, back = sums["links"]
     assert there == {
         "from": "a",
         "to": "b",
@@ -81,7 +81,7 @@ def test_two_gateways_at_rest() -> None:
         "missed": 3,
     }
     assert (back["from"], back["sent"], back["received"]) == ("b", 5, 5)
-    totals = found["totals"]
+    totals = sums["totals"]
     assert (totals["packets"], totals["sent"], totals["received"]) == (200, 105, 102)
     assert totals["losses"] == {"refused": {"link": 6}, "not_received": {}}
 
@@ -112,9 +112,9 @@ def test_packets_that_were_given_up_may_have_been_received() -> None:
 def test_a_violation_of_one_ledger_is_one_of_all() -> None:
     given = quiet()
     given["b"]["violations"] = ["station x: accepted 1 != delivered 0"]
-    found = added_up(given, given)
-    assert found["adds_up"] is False
-    assert found["violations"] == {"b": ["station x: accepted 1 != delivered 0"]}
+    sums = added_up(given, given)
+    assert sums["adds_up"] is False
+    assert sums["violations"] == {"b": ["station x: accepted 1 != delivered 0"]}
 
 
 @given(st.integers(0, 50), st.data())
@@ -135,8 +135,8 @@ def test_packets_under_way_are_no_fault_whenever_each_end_answers(most: int, dat
             both = {"a": gateway("1", b=out), "b": gateway("2", a=link("1", received=received))}
             asked[step].append(both[step])
     rounds = [{"a": asked["a"][at], "b": asked["b"][at]} for at in (0, 1)]
-    found = added_up(*rounds)
-    assert found["adds_up"], (rounds, found)
+    sums = added_up(*rounds)
+    assert sums["adds_up"], (rounds, sums)
 
 
 def test_a_gateway_that_started_anew_or_is_gone_is_not_judged() -> None:
@@ -151,10 +151,10 @@ def test_a_gateway_that_started_anew_or_is_gone_is_not_judged() -> None:
 def test_a_gateway_that_does_not_answer_is_named(which: int) -> None:
     rounds = [quiet(), quiet()]
     rounds[which]["b"] = None
-    found = added_up(*rounds)
-    assert found["silent"] == ["b"]
-    assert not found["adds_up"]
-    assert [each["why"] for each in found["links"] if each["from"] == "a"] == [
+    sums = added_up(*rounds)
+    assert sums["silent"] == ["b"]
+    assert not sums["adds_up"]
+    assert [each["why"] for each in sums["links"] if each["from"] == "a"] == [
         "the other end did not answer"
     ]
 
@@ -176,19 +176,19 @@ def test_whatever_another_gateway_answers_has_no_effect_on_the_others(
     path: tuple[str, ...], value: Any
 ) -> None:
     given = copy.deepcopy(quiet())
-    at = given["b"]
+    node = given["b"]
     for key in path[:-1]:
-        at = at[key]
-    at[path[-1]] = value
-    found = added_up(given, given)
-    assert next(each for each in found["links"] if each["from"] == "a")["sent"] == 100
-    assert found["totals"]["packets"] >= 100
+        node = node[key]
+    node[path[-1]] = value
+    sums = added_up(given, given)
+    assert next(each for each in sums["links"] if each["from"] == "a")["sent"] == 100
+    assert sums["totals"]["packets"] >= 100
 
 
 @given(JSON)
 def test_an_answer_without_counts_counts_as_silence(value: Any) -> None:
-    found = added_up({"a": gateway("1"), "b": value}, {"a": gateway("1"), "b": value})
-    assert found["silent"] == ["b"]
+    sums = added_up({"a": gateway("1"), "b": value}, {"a": gateway("1"), "b": value})
+    assert sums["silent"] == ["b"]
 
 
 REQUESTS_JSON = st.recursive(
@@ -242,9 +242,9 @@ def test_every_request_comes_back(request_: Any) -> None:
 
 def refused(message: Any) -> str:
     line = message if isinstance(message, bytes) else json.dumps(message).encode()
-    with pytest.raises(UsageError) as found:
+    with pytest.raises(UsageError) as error:
         decode_request(line)
-    return str(found.value)
+    return str(error.value)
 
 
 KEYS = st.dictionaries(st.sampled_from(["do", "version", "robot", "keys", "hold_s"]), REQUESTS_JSON)
@@ -290,9 +290,9 @@ def test_an_error_names_the_key_and_what_it_must_be(keys: dict[str, Any], words:
 def test_another_version_is_refused_with_both() -> None:
     for version, word in ((None, "no version"), (1, "version 1"), (99, "version 99")):
         for do in ("send", "renew", "fly"):
-            with pytest.raises(VersionError, match=f"version {VERSION} .* client {word}") as found:
+            with pytest.raises(VersionError, match=f"version {VERSION} .* client {word}") as error:
                 decode_request(json.dumps({"do": do, "version": version}).encode())
-            assert found.value.client == version
+            assert error.value.client == version
 
 
 @pytest.mark.parametrize(

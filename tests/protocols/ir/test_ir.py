@@ -102,9 +102,9 @@ def test_values_that_do_not_fit_are_refused(pair: tuple[Codec, Code], in_address
         bad = [Code(1 << traits.address_bits, code.command), Code(-1, code.command)]
     else:
         bad = [Code(code.address, 1 << traits.command_bits), Code(code.address, -1)]
-    for each in bad:
+    for value in bad:
         with pytest.raises(FrameError, match="does not fit"):
-            one.encode(each)
+            one.encode(value)
 
 
 @given(coded())
@@ -210,8 +210,8 @@ FRAME = (900, 500, 400)
 
 
 def split(splitter: Splitter, *durations: int) -> list[tuple[int, ...]]:
-    found = [splitter.feed(us) for us in durations]
-    return [received.durations for received in found if received]
+    frames = [splitter.feed(us) for us in durations]
+    return [received.durations for received in frames if received]
 
 
 def test_frames_have_the_time_when_they_began() -> None:

@@ -248,7 +248,7 @@ def test_names_that_are_not_utf8_come_back_as_they_were() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "data", "what"),
+    ("tag", "data", "message"),
     [
         (None, "0000 63", "message 99 of Robot"),
         (None, "6300 01", "device 99 is not in the configuration"),
@@ -283,10 +283,10 @@ def test_names_that_are_not_utf8_come_back_as_they_were() -> None:
         (15, "06 00", "cut off"),
     ],
 )
-def test_hostile_messages_and_commands(tag: int | None, data: str, what: str) -> None:
+def test_hostile_messages_and_commands(tag: int | None, data: str, message: str) -> None:
     """tag: of a command; None: messages."""
     sent = bytes.fromhex(data)
-    with pytest.raises(ProtocolError, match=what) as caught:
+    with pytest.raises(ProtocolError, match=message) as caught:
         if tag is None:
             codec().decode_messages(bytes.fromhex(f"0000 04 {TWO}") + sent)
         else:

@@ -49,12 +49,12 @@ images = st.lists(
 
 def in_chunks(reader: RequestReader | AnswerReader, data: bytes, cuts: list[int]) -> list[object]:
     """All that `reader` returns for data that is split at these places."""
-    found: list[object] = []
+    parts: list[object] = []
     for piece in pieces(data, cuts):
         reader.feed(piece)
-        while (each := reader.next()) is not None:
-            found.append(each)
-    return found
+        while (part := reader.next()) is not None:
+            parts.append(part)
+    return parts
 
 
 def test_the_line_of_the_controller() -> None:
@@ -174,8 +174,8 @@ def test_any_bytes_as_requests(given_: list[bytes]) -> None:
     for piece in given_:
         try:
             reader.feed(piece)
-            while (each := reader.next()) is not None:
-                assert isinstance(each, Leave) or 8 <= len(encode_request(*each)) <= 100
+            while (request := reader.next()) is not None:
+                assert isinstance(request, Leave) or 8 <= len(encode_request(*request)) <= 100
         except ProtocolError as error:
             assert error.what and error.fix and len(error.tail) <= 256
             break
@@ -204,12 +204,12 @@ def test_answers_pass_in_any_chunks(
     sent: list[tuple[int, bytes, list[Image]]], cuts: list[int]
 ) -> None:
     encoded = [encode_answer(*each) for each in sent]
-    found = in_chunks(AnswerReader(), b"".join(encoded), cuts)
-    assert [(a.delay, a.messages, a.images) for a in found if isinstance(a, Answer)] == sent
-    assert [a.raw for a in found if isinstance(a, Answer)] == encoded
+    parts = in_chunks(AnswerReader(), b"".join(encoded), cuts)
+    assert [(a.delay, a.messages, a.images) for a in parts if isinstance(a, Answer)] == sent
+    assert [a.raw for a in parts if isinstance(a, Answer)] == encoded
     local = b"".join(encode_answer(delay, data, local=True) for delay, data, _ in sent)
-    found = in_chunks(AnswerReader(local=True), local, cuts)
-    assert [(a.delay, a.messages) for a in found if isinstance(a, Answer)] == [
+    parts = in_chunks(AnswerReader(local=True), local, cuts)
+    assert [(a.delay, a.messages) for a in parts if isinstance(a, Answer)] == [
         each[:2] for each in sent
     ]
 
@@ -319,8 +319,8 @@ def test_answers_of_other_times_and_sockets_are_compared_as_equal() -> None:
         for rest in (b"", b"more"):
             one, other = (begin + struct.pack("<d", time) + rest for time in (0.5, 1e9))
             assert comparable(encode_answer(3, one + b"!")) != comparable(encode_answer(3, other))
-            found = {comparable(encode_answer(3, one, local=local)) for local in (False, True)}
-            assert found == {comparable(encode_answer(3, other))}
-            assert len(found.pop()) == len(encode_answer(3, one))
+            answers = {comparable(encode_answer(3, one, local=local)) for local in (False, True)}
+            assert answers == {comparable(encode_answer(3, other))}
+            assert len(answers.pop()) == len(encode_answer(3, one))
     assert comparable(b"\1\0") == b"\1\0"
     assert comparable(encode_answer(0, b"\1\0\4abc")) == encode_answer(0, b"\1\0\4abc")

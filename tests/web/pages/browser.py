@@ -42,11 +42,11 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright  # slow to import
 
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(FLAGS))
+        chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(FLAGS))
         try:
-            yield found
+            yield chromium
         finally:
-            found.close()
+            chromium.close()
 
 
 CONTEXTS: dict[tuple[object, ...], Any] = {}
@@ -95,18 +95,18 @@ class Web:
         return self.process.returncode, rest
 
 
-def wait_for(found: Any, state: str = "visible") -> None:
+def wait_for(locator: Any, state: str = "visible") -> None:
     """Until this locator is "visible", "hidden" or "detached". Its own `wait_for` soon looks only
     twice a second."""
     states = {
-        "visible": found.is_visible,
-        "hidden": found.is_hidden,
-        "detached": lambda: found.count() == 0,
+        "visible": locator.is_visible,
+        "hidden": locator.is_hidden,
+        "detached": lambda: locator.count() == 0,
     }
     end = time.monotonic() + DEADLINE_S
     while not states[state]():
-        assert time.monotonic() < end, f"not {state}: {found}"
-        found.page.wait_for_timeout(LOOK_MS)
+        assert time.monotonic() < end, f"not {state}: {locator}"
+        locator.page.wait_for_timeout(LOOK_MS)
 
 
 def card(page: Any, file: str) -> Any:
@@ -135,9 +135,9 @@ def press_enter(button: Any, effect: Any) -> None:
             effect.page.wait_for_timeout(LOOK_MS)
 
 
-def press(page: Any, what: Any) -> None:
-    wait_for(what)
-    what.hover()
+def press(page: Any, locator: Any) -> None:
+    wait_for(locator)
+    locator.hover()
     page.mouse.down()
 
 

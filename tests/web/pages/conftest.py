@@ -47,5 +47,5 @@ def gateway(request: pytest.FixtureRequest, folder: Path) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    with browser() as found:
-        yield found
+    with browser() as started:
+        yield started

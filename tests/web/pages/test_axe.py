@@ -57,7 +57,7 @@ def test_each_page_is_reached_by_tab_and_axe_finds_nothing_serious(
     web: Web, chromium: Any, gateway: Gateway
 ) -> None:
     """Axe judges it narrow and light, and wide and dark."""
-    found, nothing = {}, dict[str, Any]()
+    problems, nothing = {}, dict[str, Any]()
     for name in ("judged.tx", "judged.ir"):  # so that all tables have rows
         client_of(gateway).send(name, "hello")
     with opened(chromium, web.at("/")) as page:
@@ -73,8 +73,8 @@ def test_each_page_is_reached_by_tab_and_axe_finds_nothing_serious(
             for width, scheme in ((390, "light"), (1280, "dark")):
                 page.set_viewport_size({"width": width, "height": 800})
                 page.emulate_media(color_scheme=scheme)
-                found[name, width], nothing[name, width] = judge(page, width > 390), []
-    assert found == nothing
+                problems[name, width], nothing[name, width] = judge(page, width > 390), []
+    assert problems == nothing
 
 
 def walks(page: Any) -> bool:

@@ -34,9 +34,9 @@ def shown(recording: Path) -> Iterator[Web]:
 
 
 def times(page: Any) -> tuple[float, float]:
-    found = TIME.search(page.locator(".playhead").inner_text())
-    assert found is not None
-    return float(found[1]), float(found[2])
+    match = TIME.search(page.locator(".playhead").inner_text())
+    assert match is not None
+    return float(match[1]), float(match[2])
 
 
 def is_at(page: Any, seconds: str) -> None:
@@ -89,8 +89,8 @@ def test_the_slider_leads_to_each_time_and_play_goes_on_on_each_page(
         }
         for name, all_of in has.items():
             page.get_by_role("link", name=name, exact=True).click()
-            for each in all_of:
-                wait_for(each)
+            for locator in all_of:
+                wait_for(locator)
             page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
     with opened(chromium, shown.at("/", acts=False)) as page:  # without the token
         wait_for(page.get_by_role("button", name="Play"))

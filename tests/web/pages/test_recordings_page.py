@@ -25,47 +25,47 @@ CLICKS = 2  # the second one is of what came after the first
 def gateway(folder: Path) -> Iterator[Gateway]:
     (folder / FILE).write_text(CONFIG)
     run = folder / "run of kept.pcapng"
-    with Gateway(folder, [FILE, "--record", run.name]) as found:
-        yield found
+    with Gateway(folder, [FILE, "--record", run.name]) as started:
+        yield started
     run.unlink()
 
 
 def own(page: Any) -> Any:
-    found = card(page, FILE)
-    wait_for(found)
-    return found
+    own_card = card(page, FILE)
+    wait_for(own_card)
+    return own_card
 
 
 def files(page: Any, folder: Path) -> Any:
     """Its files on the page."""
-    found = page.get_by_role("region", name="Files").locator("p", has_text=str(folder / "kept"))
-    wait_for(found)
-    assert found.count() == 1
-    return found.locator("xpath=following-sibling::*[1]")
+    heading = page.get_by_role("region", name="Files").locator("p", has_text=str(folder / "kept"))
+    wait_for(heading)
+    assert heading.count() == 1
+    return heading.locator("xpath=following-sibling::*[1]")
 
 
 def test_a_recording_is_made_ended_and_downloaded_and_the_one_of_the_run_goes_on(
     folder: Path, gateway: Gateway, web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.at("recordings")) as page:
-        at = own(page)
-        running = at.get_by_role("region", name="Running")
+        own_card = own(page)
+        running = own_card.get_by_role("region", name="Running")
         of_run = running.get_by_role("row", name=re.compile("^run of kept "))
         wait_for(of_run.get_by_text(re.compile("^[1-9].* kB$")))
-        at.get_by_role("button", name="Write").click()
-        wait_for(at.get_by_text("the note is empty"))
-        at.get_by_label("Name").fill("../evil")
-        at.get_by_role("button", name="Record", exact=True).click()
-        wait_for(at.get_by_text("a name of 1 to 64"))
-        at.get_by_label("Name").fill("bench.1")
-        at.get_by_role("button", name="Record", exact=True).click()
+        own_card.get_by_role("button", name="Write").click()
+        wait_for(own_card.get_by_text("the note is empty"))
+        own_card.get_by_label("Name").fill("../evil")
+        own_card.get_by_role("button", name="Record", exact=True).click()
+        wait_for(own_card.get_by_text("a name of 1 to 64"))
+        own_card.get_by_label("Name").fill("bench.1")
+        own_card.get_by_role("button", name="Record", exact=True).click()
         wait_for(running.get_by_text("bench.1.pcapng"))
         wait_for(files(page, folder).get_by_role("row", name=re.compile("bench.1.* running$")))
-        at.get_by_label("Note").fill("antenna <turned>")
-        at.get_by_role("button", name="Write").click()
-        wait_for(at.get_by_text("noted: antenna <turned>"))
-        at.get_by_role("button", name="End bench.1").click()
-        wait_for(at.get_by_text("recorded bench.1"))
+        own_card.get_by_label("Note").fill("antenna <turned>")
+        own_card.get_by_role("button", name="Write").click()
+        wait_for(own_card.get_by_text("noted: antenna <turned>"))
+        own_card.get_by_role("button", name="End bench.1").click()
+        wait_for(own_card.get_by_text("recorded bench.1"))
         wait_for(running.get_by_text("bench.1.pcapng"), "detached")
         wait_for(of_run)
         with page.expect_download() as download:

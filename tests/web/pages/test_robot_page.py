@@ -80,8 +80,8 @@ def gateway(folder: Path) -> Iterator[Gateway]:
     (folder / "ends.py").write_text(ENDS)
     (folder / FILE).write_text(CONFIG)
     more = [option for robot in ("driven", "twin", "ended") for option in patient(robot)]
-    with Gateway(folder, [FILE, *more]) as found:
-        yield found
+    with Gateway(folder, [FILE, *more]) as started:
+        yield started
 
 
 def url_of(web: Web, gateway: Gateway, robot: str, *, acts: bool = True) -> str:

@@ -43,9 +43,9 @@ IN_3D = """([name, ...at]) => { const id = document.querySelector(".nicegui-scen
 
 
 def own(page: Any) -> Any:
-    found = card(page, FILE)
-    wait_for(found.locator(".object").first)
-    return found
+    own_card = card(page, FILE)
+    wait_for(own_card.locator(".object").first)
+    return own_card
 
 
 def drag(page: Any, name: str, right: float, down: float) -> None:
@@ -69,18 +69,18 @@ def test_an_object_is_dragged_and_placed_by_the_form_and_in_3d_it_is_there_too(
     gateway: Gateway, folder: Path, web: Web, chromium: Any
 ) -> None:
     with opened(chromium, web.at("scene")) as page:
-        at, answer = own(page), own(page).get_by_role("status")
-        at.get_by_role("button", name="Place").click()
+        own_card, answer = own(page), own(page).get_by_role("status")
+        own_card.get_by_role("button", name="Place").click()
         wait_for(answer.get_by_text("choose an object"))
         wait_until_it_fits(page)  # the plan follows the screen
-        at.get_by_role("button", name="Plan").focus()
+        own_card.get_by_role("button", name="Plan").focus()
         names = []
         for _ in range(6):
             page.keyboard.press("Tab")
             active = "document.activeElement"
             names.append(page.evaluate(f"{active}.ariaLabel || {active}.innerText"))
         assert names == ["3-D", "Name", "Object", "x in m", "y in m", "Place"]
-        wait_for(at.get_by_text("hilgw place lost 0 0 0"))
+        wait_for(own_card.get_by_text("hilgw place lost 0 0 0"))
         _, turn = pose_of(gateway, "rover")
         drag(page, "rover", 60, -40)
         wait_for(answer.get_by_text(re.compile("^rover is at 0.*, 0.* m$")))
@@ -88,52 +88,52 @@ def test_an_object_is_dragged_and_placed_by_the_form_and_in_3d_it_is_there_too(
         assert min(x, y) > 0.1
         assert z == 0.5
         assert turned[0] == pytest.approx(turn[0])
-        at.get_by_label("Object", exact=True).focus()
+        own_card.get_by_label("Object", exact=True).focus()
         page.keyboard.press("Enter")
         page.get_by_role("option", name="lost").click()
-        at.get_by_label("x in m").fill("3")
+        own_card.get_by_label("x in m").fill("3")
         page.keyboard.press("Tab")
-        at.get_by_label("y in m").fill("-1")
+        own_card.get_by_label("y in m").fill("-1")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         wait_for(answer.get_by_text("lost is at 3, -1, 0 m"))
         assert pose_of(gateway, "lost")[0] == (3, -1, 0)
-        wait_for(at.locator("[data-object=lost]"))
-        at.get_by_label("x in m").fill("2e9")
-        at.get_by_role("button", name="Place").click()
+        wait_for(own_card.locator("[data-object=lost]"))
+        own_card.get_by_label("x in m").fill("2e9")
+        own_card.get_by_role("button", name="Place").click()
         wait_for(answer.get_by_text("is not a valid position"))
         check_3d(page, gateway, folder)
 
 
 def check_3d(page: Any, gateway: Gateway, folder: Path) -> None:
     """An object is where it was dragged, and a lost packet shows why there, too."""
-    at, first = own(page), client_of(gateway).path
-    wait_for(at.locator(".plan .why").get_by_text("range"))
-    wait_for(at.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")))
-    at.get_by_label("Name").fill("nobody")
-    wait_for(at.locator(".plan .why"), "detached")
-    wait_for(at.locator("[data-object=other]"))
-    at.get_by_label("Name").fill("OTHER")
-    wait_for(at.locator(".plan .why").get_by_text("range"))
+    own_card, first = own(page), client_of(gateway).path
+    wait_for(own_card.locator(".plan .why").get_by_text("range"))
+    wait_for(own_card.get_by_role("row", name=re.compile("rover.tx other.rx .* out of range")))
+    own_card.get_by_label("Name").fill("nobody")
+    wait_for(own_card.locator(".plan .why"), "detached")
+    wait_for(own_card.locator("[data-object=other]"))
+    own_card.get_by_label("Name").fill("OTHER")
+    wait_for(own_card.locator(".plan .why").get_by_text("range"))
     drag(page, "rover", 30, -50)
-    wait_for(at.get_by_role("status").get_by_text("rover is at"))
-    at.get_by_role("button", name="3-D").click()
-    wait_for(at.locator("canvas"))
+    wait_for(own_card.get_by_role("status").get_by_text("rover is at"))
+    own_card.get_by_role("button", name="3-D").click()
+    wait_for(own_card.locator("canvas"))
     for name in ("rover", "other"):
         page.wait_for_function(IN_3D, arg=[name, *pose_of(gateway, name)[0]])
-    wait_for(at.locator(".nicegui-scene").get_by_text("range"))
-    at.get_by_role("button", name="Plan").click()
-    wait_for(at.locator("canvas"), "detached")
+    wait_for(own_card.locator(".nicegui-scene").get_by_text("range"))
+    own_card.get_by_role("button", name="Plan").click()
+    wait_for(own_card.locator("canvas"), "detached")
     file = beside(folder, "poses") / "poses.yaml"
     file.write_text(LONE)
     with Gateway(file.parent, [file.name]):  # the view is there once an object has a pose
-        at = card(page, file.name)
-        wait_for(at.get_by_text("No object has a pose"))
-        at.get_by_role("button", name="3-D").click()
-        wait_for(at.get_by_role("button", name="3-D", pressed=True))
+        own_card = card(page, file.name)
+        wait_for(own_card.get_by_text("No object has a pose"))
+        own_card.get_by_role("button", name="3-D").click()
+        wait_for(own_card.get_by_role("button", name="3-D", pressed=True))
         (other,) = {*(folder / "run").rglob("*.sock")} - {first}
         client.Gateway(other).place("lone", (1, 2, 0))
-        wait_for(at.locator("canvas"))
+        wait_for(own_card.locator("canvas"))
         page.wait_for_function(IN_3D, arg=["lone", 1, 2, 0])
 
 
@@ -144,9 +144,9 @@ def test_without_a_token_nothing_is_placed_and_without_webgl_the_page_shows_it(
         page.add_init_script("HTMLCanvasElement.prototype.getContext = () => null")
 
     with opened(chromium, web.at("scene", acts=False), without_webgl) as page:
-        at, before = own(page), pose_of(gateway, "rover")
+        own_card, before = own(page), pose_of(gateway, "rover")
         assert page.get_by_role("button", name="Place").count() == 0
         drag(page, "rover", 60, -40)
-        at.get_by_role("button", name="3-D").click()
-        wait_for(at.get_by_text("This browser has no WebGL"))
+        own_card.get_by_role("button", name="3-D").click()
+        wait_for(own_card.get_by_text("This browser has no WebGL"))
         assert pose_of(gateway, "rover") == before

@@ -145,9 +145,9 @@ class WebotsPort(ControllerPort):
         program, now_s = self.program, real_time(asyncio.get_running_loop())
         is_alone = program is not None and program.is_alive and self._link.listener.is_complete
         if self._pause.is_long(now_s, runs=self._connection is not None or is_alone):
-            what = "no Robot()" if self._connection is None else "not called robot.step"
+            lack = "no Robot()" if self._connection is None else "not called robot.step"
             who = "the controller" if program is None else f"the program {self.where}"
-            self.notify(f"{who} runs, and has {what} for {PAUSE_S:g} s")
+            self.notify(f"{who} runs, and has {lack} for {PAUSE_S:g} s")
 
     # --- those that come ----------------------------------------------------------------------
 

@@ -78,8 +78,8 @@ class LocalSocket(ABC):
             self._listener.close()
             self._listener = None
 
-    def _listen(self, path: Path, what: str, fix: str) -> None:
-        listener = ControlListener(self._on_client, str(path), what=what, fix=fix)
+    def _listen(self, path: Path, name: str, fix: str) -> None:
+        listener = ControlListener(self._on_client, str(path), name=name, fix=fix)
         listener.start()
         self._listener = listener
 

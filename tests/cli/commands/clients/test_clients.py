@@ -356,16 +356,16 @@ LOSSES = ("refused", "lost")
 
 def answer(request: dict[str, Any]) -> bytes:
     """A gateway with the station uart0 and the robot rover, and one event of each kind."""
-    found = [] if request["do"] == "watch" else request["names"]
+    names = [] if request["do"] == "watch" else request["names"]
     if request.get("kind") == "hardware station":
-        found = [name for name in found if name == "uart0"]
+        names = [name for name in names if name == "uart0"]
     kinds, is_lost = request.get("kinds"), request.get("lost")
     taken = [
         each
         for name, each in EVENTS.items()
         if request["do"] == "watch" and each["event"] in kinds and (not is_lost or name in LOSSES)
     ]
-    lines = [{"ok": True, "version": VERSION, "found": found, "fix": ""}, *taken]
+    lines = [{"ok": True, "version": VERSION, "found": names, "fix": ""}, *taken]
     return "".join(f"{json.dumps(each)}\n" for each in lines).encode()
 
 

@@ -103,8 +103,8 @@ def test_a_uart_without_hardware_is_not_a_port(
         (tmp_path / name / "type").write_text(number)
     unknown = {"description": "n/a", "vid": None, "pid": None, "serial_number": None}
     names = ("ttyS0", "ttyS1", "ttyUSB0")
-    found = [SimpleNamespace(device=f"/dev/{name}", **unknown) for name in names]
-    monkeypatch.setattr(library, "comports", lambda: found)
+    devices = [SimpleNamespace(device=f"/dev/{name}", **unknown) for name in names]
+    monkeypatch.setattr(library, "comports", lambda: devices)
     monkeypatch.setattr(serial_port, "SYSFS", tmp_path)
     assert [info.path for info in serial_port.list_ports()] == listed
 
@@ -127,8 +127,8 @@ def test_without_an_endpoint_the_gateways_of_this_machine_are_asked(
     both numbers."""
     refused = {"state": "failed", "reason": "speaks version 2 of the federation, this gateway 1"}
     new = gateway(version=2, hilgw="", robots={}, listeners={}, id="n", **refused)
-    found = [own("a", b=gateway(id="bb"), new=new), own("b"), {"error": "no answer"}]
-    monkeypatch.setattr(status, "statuses", lambda args: found)
+    answers = [own("a", b=gateway(id="bb"), new=new), own("b"), {"error": "no answer"}]
+    monkeypatch.setattr(status, "statuses", lambda args: answers)
     assert hilgw("scan", "--network") == (
         0,
         "a in the network lab: hilgw 0.2.0; protocol version 1; up\n"
@@ -242,9 +242,9 @@ def test_twins_have_names_of_their_sockets(
         PortInfo(str(tmp_path / f"ttyUSB{at}"), "USB Serial", 0x1A86, 0x7523, "", f"1-1.{at}")
         for at in range(2)
     ]
-    for at, info in enumerate(twins):
+    for number, info in enumerate(twins):
         Path(info.path).touch()
-        for folder, name in (("by-id", "usb-1a86"), ("by-path", f"usb-0:1.{at}")):
+        for folder, name in (("by-id", "usb-1a86"), ("by-path", f"usb-0:1.{number}")):
             (tmp_path / folder).mkdir(exist_ok=True)
             (tmp_path / folder / name).unlink(missing_ok=True)
             (tmp_path / folder / name).symlink_to(info.path)
