@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
+from hilgw.control.declared import LineLoad
 from hilgw.control.events import (
     Command,
     MotorCommand,
@@ -76,6 +77,17 @@ def test_a_value_beyond_the_limits_of_the_motor_is_refused(
     assert [reason(device, name, value) for value in beyond] == ["beyond_limit"] * len(beyond)
 
 
+def test_a_refusal_says_on_which_side_of_the_limits_a_value_is() -> None:
+    device = Device(
+        name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=6)
+    )
+    refusals = [check_command(device, MotorCommand(0, "velocity", v)) for v in (-6.5, 6.5)]
+    assert [each and each.text for each in refusals] == [
+        "'wheel': velocity -6.5 is below -6 rad/s",
+        "'wheel': velocity 6.5 is above 6 rad/s",
+    ]
+
+
 def test_a_negative_velocity_needs_velocity_control() -> None:
     assert check_settings(WHEEL, (INF, -1.0, -1.0, 1.0)) is None
     refusal = check_settings(WHEEL, (0.5, -1.0, -1.0, 1.0))
@@ -87,6 +99,9 @@ def test_a_negative_velocity_needs_velocity_control() -> None:
 def test_limits_that_contradict_each_other_are_named() -> None:
     assert limit_errors(MotorLimits(), None) == []
     assert limit_errors(MotorLimits(max_velocity=6, rate=1), None) == []
+    assert limit_errors(MotorLimits(min_velocity=0, max_velocity=6), None) == []
+    for default in (0, 1):
+        assert limit_errors(MotorLimits(min_position=0, max_position=1), default) == []
     wrong = MotorLimits(min_position=2, max_position=1, min_velocity=1, max_velocity=2)
     assert [where for where, _ in limit_errors(wrong, None)] == ["min_position", "max_velocity"]
     assert [where for where, _ in limit_errors(MotorLimits(max_position=1), 1.5)] == [
@@ -424,6 +439,18 @@ def test_channels_that_cannot_be_forwarded_are_named() -> None:
     assert Forwarding(channels={5: 12, -1: 0}).errors() == []
     wrong = Forwarding(channels={CHANNEL_MAX + 1: 1, 6: 2, 7: 2}).errors()
     assert [where for where, *_ in wrong] == ["channels", "channels.7"]
+
+
+def test_a_packet_changes_its_channel_on_its_way_to_the_medium_and_back() -> None:
+    forwarding = Forwarding(channels={5: 12, 7: 3})
+    assert [forwarding.on_medium(channel) for channel in (5, 7, 9)] == [12, 3, 9]
+    assert [forwarding.in_world(channel) for channel in (12, 3, 9)] == [5, 7, 9]
+
+
+def test_a_line_carries_whole_bytes_in_a_period_and_names_more_as_too_many() -> None:
+    assert LineLoad(96, 9600, 10, 100 * MS).overload == ""
+    assert "needs 97 bytes" in LineLoad(97, 9600, 10, 100 * MS).overload
+    assert LineLoad(1, 9600, 10, 100 * MS, idle_ns=50 * MS).possible == 48
 
 
 def test_many_commands_in_one_step_are_no_way_around_the_rate() -> None:

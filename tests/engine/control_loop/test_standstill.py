@@ -241,6 +241,12 @@ def moves(values: list[float], index: int = 1, period_ms: int = 20) -> bool:
     )
 
 
+def test_the_stop_is_written_three_times_in_a_second_then_each_two_and_anew_after_a_pause() -> None:
+    standstill = Standstill(0)
+    due = [ms for ms in (*range(8_000), *range(20_000, 24_000)) if standstill.is_due(ms * MS)]
+    assert due == [1_000, 1_300, 1_600, 3_600, 5_600, 7_600, 20_000, 20_300, 20_600, 22_600]
+
+
 @given(values=st.lists(st.floats(-0.02, 0.02), min_size=100, max_size=100))
 def test_noise_of_an_encoder_is_not_a_motion(values: list[float]) -> None:
     assert not moves(values)
