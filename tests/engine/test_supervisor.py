@@ -18,7 +18,14 @@ from hilgw.engine import supervisor
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.engine.lines import STALL_S, Lines, Port
 from hilgw.engine.observer import State
-from hilgw.engine.supervisor import FAULTS_ALLOWED, POLL_S, UNANSWERED_S, Supervisor
+from hilgw.engine.supervisor import (
+    FAULTS_ALLOWED,
+    POLL_S,
+    SETTLED_S,
+    UNANSWERED_S,
+    StallDetector,
+    Supervisor,
+)
 from hilgw.errors import MismatchError, PeerError, PortError
 from hilgw.testing.sim import Clock, FakeTransport, Recorder, elapse, until
 from hilgw.transports.base import LineSettings, Transport
@@ -126,7 +133,8 @@ async def test_a_server_that_is_down_is_asked_more_seldom_and_reported_once(cloc
         await until(rig.up, 60)
     assert rig.pauses[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8], rel=0.21)
     assert rig.pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
-    assert rig.log.entered[:4] == [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
+    first = [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
+    assert rig.log.entered == [*first, State.CLOSED]
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -142,6 +150,34 @@ async def test_a_server_that_hangs_up_is_asked_more_seldom(replaced: bool, clock
     longest = POLL_S + 0.01 if replaced else UNANSWERED_S * 1.2
     assert all(pause <= longest for pause in rig.pauses)
     assert replaced or rig.pauses[-1] >= UNANSWERED_S * 0.8
+
+
+@pytest.mark.parametrize("is_away", [True, False])
+async def test_a_port_that_was_away_or_has_worked_is_tried_again_soon(
+    is_away: bool, clock: Clock
+) -> None:
+    """However often it failed before."""
+    rig = PipeRig(clock)
+
+    async def waited_s() -> float:
+        ups, begin = rig.supervisor.ups, clock.now()
+        for text in ("hung up", "once more"):  # the first cause counts
+            rig.supervisor.on_failed(PortError(text, reason=PortError.LOST))
+        await until(lambda: rig.supervisor.ups > ups)
+        return rig.tried_s[-1] - begin / NS_PER_S
+
+    async with running(rig):
+        await until(rig.up)
+        assert [await waited_s() for _ in range(6)][-1] > UNANSWERED_S / 2
+        if is_away:
+            rig.pipe.device.unplug()
+            await elapse(1.0)
+            rig.pipe.device.plug()
+            await until(rig.up)
+        else:
+            await elapse(SETTLED_S)
+            await waited_s()
+        assert await waited_s() < POLL_S * 1.3
 
 
 @pytest.mark.wall_clock("a virtual port is opened very often")
@@ -261,9 +297,11 @@ async def test_a_silent_peer_is_tried_again_with_growing_pauses(clock: Clock) ->
     assert "next try in 0.1 s" in backoffs[0]
     assert any(f"next try in 0.{n} s" in backoffs[2] for n in (3, 4, 5))
     assert isinstance(rig.supervisor.last_error, PeerError)
+    assert State.STALLED not in rig.log.entered  # it was never up
 
 
 async def test_an_adapter_that_keeps_failing_is_given_up(clock: Clock) -> None:
+    """A loan begins anew."""
     session = EchoSession()
     session.open = lambda now: 1 // 0  # type: ignore[assignment, method-assign, return-value]
     rig = PipeRig(clock, session=session)
@@ -272,6 +310,21 @@ async def test_an_adapter_that_keeps_failing_is_given_up(clock: Clock) -> None:
         await elapse(60)
         assert rig.supervisor.opened == FAULTS_ALLOWED + 1
         assert not task.done()
+        await rig.supervisor.lend("avrdude (process 7)")
+        rig.supervisor.take_back()
+        await until(lambda: rig.supervisor.opened == 2 * (FAULTS_ALLOWED + 1), 600)
+    assert rig.pauses[FAULTS_ALLOWED + 1] == pytest.approx(rig.pauses[0], rel=0.5)
+
+
+def test_a_port_is_stalled_where_nothing_has_left_for_the_time() -> None:
+    detector = StallDetector(2.0)
+    for sent, pending, now_s, is_stalled in (
+        *((9, 9, 0.0, False), (9, 9, 1.9, False)),
+        *((9, 8, 2.1, False), (9, 8, 2.2, False), (9, 8, 4.1, False)),  # one byte has left
+        *((9, 0, 4.2, False), (9, 0, 4.3, False)),  # nothing waits
+        *((18, 9, 6.3, False), (18, 9, 8.2, False), (18, 9, 8.3, True)),
+    ):
+        assert (detector.error(sent, pending, now_s) is not None) is is_stalled, now_s
 
 
 async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) -> None:
@@ -281,6 +334,7 @@ async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) 
         ports.append(FakeTransport())
         ports[-1].stalled = True
         ports[-1].write(b"never taken")
+        ports[-1].notices.append("its driver has no buffer")
         return ports[-1]
 
     rig = Rig(open_port, lambda: "there", clock)
@@ -290,6 +344,7 @@ async def test_a_port_that_takes_no_bytes_is_stalled_and_reopened(clock: Clock) 
         assert clock.now() - begin >= STALL_S * NS_PER_S
         assert ports[0].closed
         await until(lambda: rig.supervisor.opened == 2)
+    assert rig.log.notices == ["its driver has no buffer"] * 2
 
 
 async def test_a_board_starts_in_silence_and_its_banner_is_counted(clock: Clock) -> None:
