@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from firmware_mocks.base import Mock
 from hilgw.engine.mock_host import MockHost, create_mock
 from hilgw.errors import ConfigError
 from hilgw.plugins import load_mock, new_air
@@ -21,7 +22,11 @@ class FakeDevice:
 
     def __init__(self) -> None:
         self.path = "fake"
-        self.plugged = True
+        self.plugged, self.stalled = True, False
+        self.on_modem_line: Callable[[str, bool], None] | None = None
+        self.on_open: Callable[[], None] | None = None
+        self.on_close: Callable[[], None] | None = None
+        self.on_client: Callable[[Any], None] | None = None
         self.lines: list[tuple[int, int]] = []
         self.output = b""
         self.closed = 0
@@ -41,6 +46,16 @@ class FakeDevice:
 
     def plug(self) -> None:
         self.plugged = True
+
+    def stall(self) -> None:
+        self.stalled = True
+
+    def unstall(self) -> None:
+        self.stalled = False
+
+    def hang_up(self) -> None:
+        if self.on_close is not None:
+            self.on_close()
 
     def close(self) -> None:
         self.closed += 1
@@ -92,7 +107,8 @@ def test_a_parameter_that_does_not_fit_is_a_config_error() -> None:
 
 
 def test_a_module_powers_up_and_answers_and_nothing_is_polled(stage: Stage) -> None:
-    _, device = stage.add("one")
+    one, device = stage.add("one")
+    assert "at 1, 0, 0 m" in one.describe()
     stage.wait(100)
     assert device.taken() == POWER_UP
     assert stage.scheduler.waiting == 0
@@ -200,3 +216,114 @@ def test_a_mock_that_is_always_due_or_raises_holds_up_no_other(stage: Stage) -> 
     stage.wait(5)
     assert calls  # and time went on
     assert device.taken() == AP_IS_1
+
+
+class Peer(Mock):
+    """Firmware with every part. calls: what the host asks of it."""
+
+    closing, clear_to_send = False, True
+
+    def __init__(self, name: str, calls: list[Any]) -> None:
+        super().__init__(name)
+        self.calls = calls
+
+    def receive(self, data: bytes, now: int) -> None:
+        self.clear_to_send = data != b"full"
+
+    def reset(self, now: int) -> None:
+        self.uart.baud_rate = 9600
+
+    def set(self, name: str, value: str) -> None:
+        self.calls.append(name)
+
+    def attach(self, scheduler: Any, wake: Any, notify: Any, show: Callable[..., None]) -> None:
+        show(self.name, "starts")
+
+    def freeze(self, frozen: bool) -> None:
+        self.calls.append(frozen)
+
+    def connect(self, now: int) -> None:
+        self.calls.append("connect")
+
+    def disconnect(self, now: int) -> None:
+        self.closing = False
+        self.calls.append("disconnect")
+
+    def accept(self, now: int) -> Mock:
+        return Peer("client", self.calls)
+
+    def set_modem_line(self, name: str, on: bool, now: int) -> None:
+        self.calls.append((name, on))
+
+
+Staged = tuple[Stage, Peer, Any]
+
+
+@pytest.fixture
+def staged(stage: Stage) -> Staged:
+    peer, device = Peer("peer", []), FakeDevice()
+    stage.host.add(peer, device)
+    peer.calls.clear()
+    return stage, peer, device
+
+
+def test_a_client_opens_and_closes_a_connection_and_so_may_the_mock(staged: Staged) -> None:
+    stage, peer, device = staged
+    device.on_open()
+    peer.timers.start("ends", MS, lambda now: setattr(peer, "closing", True))
+    device.on_modem_line("rts", True)
+    assert peer.calls == ["connect", ("rts", True)]
+    stage.wait(2)
+    assert peer.calls.pop() == "disconnect"
+    client: Any = FakeDevice()
+    device.on_client(client)
+    client.on_open()
+    assert [each.name for each in stage.host.mocks] == ["peer", "client"]
+    client.hang_up()
+    assert peer.calls[2:] == ["connect", "disconnect"]
+    assert stage.host.mocks == [peer]
+
+
+def test_a_mock_that_hangs_or_is_full_holds_its_client_until_it_goes_on(staged: Staged) -> None:
+    stage, peer, device = staged
+    for stalled in (True, False):
+        stage.host.stall(peer, stalled)
+        assert (device.stalled, peer.calls) == (stalled, [stalled])
+        peer.calls.clear()
+    for _ in range(2):
+        device.give(b"full", 9600)
+        assert device.stalled
+        peer.timers.start("reads", stage.scheduler.time + MS, lambda now: peer.receive(b"", now))
+        stage.host.set(peer, "", "")
+        stage.wait(1)
+        assert not device.stalled
+
+
+@pytest.mark.parametrize("power", ["reset", "unplug"])
+def test_a_mock_that_starts_anew_is_at_its_first_rate(staged: Staged, power: str) -> None:
+    stage, peer, device = staged
+    device.give(b"", 115_200)
+    peer.timers.start("fast", MS, lambda now: setattr(peer.uart, "baud_rate", 115_200))
+    stage.host.set(peer, "", "")
+    stage.wait(1)
+    assert device.lines[-1] == (115_200, 10)
+    getattr(stage.host, power)(peer)
+    if power == "unplug":
+        stage.host.plug(peer)
+        assert peer.host_baud is None
+    assert device.lines[-1] == (9600, 10)
+
+
+def test_what_is_due_comes_before_what_is_set(staged: Staged) -> None:
+    stage, peer, _ = staged
+    peer.timers.start("due", MS, lambda now: peer.calls.append(now))
+    stage.scheduler.time = 5 * MS
+    stage.host.set(peer, "rate", "1")
+    assert peer.calls == [MS, "rate"]
+
+
+def test_what_a_mock_prints_is_no_notice() -> None:
+    shown: list[tuple[str, str]] = []
+    host = MockHost(Clock(0), new_air(), show=lambda *line: shown.append(line))
+    host.add(Peer("peer", []))
+    assert shown == [("peer", "starts")]
