@@ -25,6 +25,7 @@ from hilgw.control.events import (
     Disconnected,
     LedValue,
     MotorCommand,
+    MotorHeld,
     Notice,
     ProtocolFailure,
     RefusedRequest,
@@ -103,10 +104,18 @@ def test_only_lines_with_an_enabled_sensor_are_sent_at_its_period() -> None:
     line = KHEPERA.up(always_on=())
     line.run(200)
     assert line.written == b""
+    line.enable("ds5", 400)  # of the same line
     line.enable("ds3", 100)
     line.run(1_000)
     assert 9 <= line.written.count(b"N\r") <= 11 and b"R" not in line.written
-    assert set(line.values()) == {"ds3"}
+    assert set(line.values()) == {"ds3", "ds5"}
+    line.enable("ds5", 0)
+    line.written.clear()
+    for _ in range(10):
+        line.enable("ds3", 0)
+        line.enable("ds3", 100)
+        line.run(10)
+    assert line.written.count(b"N\r") <= 2
     line.enable("ds3", 0)
     line.written.clear()
     line.run(250)
@@ -228,6 +237,7 @@ def test_a_line_that_was_refused_or_lost_may_move_a_motor_all_the_same() -> None
         hand.run(0 if answer else 400)
         hand.move(3.0, "position")
         assert hand.sent() == b"J X3\r\n" + between + b"J X3\r\n"
+        assert hand.of(MotorHeld) == [MotorHeld(0)] * bool(answer)
         hand.emit(answer)
         hand.move(0.0)
         assert hand.sent() == b"!"
@@ -286,6 +296,32 @@ def test_a_stop_that_is_never_acknowledged_is_reported() -> None:
         hand.run(600)
         assert hand.found(Notice)[-1] == Notice(text, once=False)
         assert hand.session.counts["unanswered"] == 3 * stops
+
+
+def test_a_stop_that_is_refused_is_written_again_and_named() -> None:
+    hand = Hand(minimal(stop=(Line(send="STOP", expect="s", failed="no"),)))
+    hand.stop()
+    for _ in range(3):
+        assert hand.sent() == b"STOP\r\n"
+        hand.emit(b"no\r\n")
+    assert hand.sent() == b"" and hand.session.is_idle()
+    assert [event.text for event in hand.of(Notice)] == ["the robot answered 'no' to its stop"] * 3
+
+
+def test_a_refusal_is_of_the_line_that_may_be_refused_so() -> None:
+    """Never of one in real time, which a robot answers at any moment."""
+    requests = (DeclaredRequest(send="?", expect="s(?P<a>.*)", realtime=True),)
+    jog = (DeclaredMotion(send="M{m}", expect="m", failed="no"),)
+    hand = Hand(minimal(requests=requests, commands=jog, failed="no|error"))
+    hand.session.switch(1, 100, hand.now)
+    hand.move(1.0)
+    assert hand.sent() == b"M10\r\n?"
+    hand.emit(b"error\r\n")
+    assert not hand.of(RefusedRequest)
+    hand.emit(b"no\r\ns5\r\n")
+    assert [event.index for event in hand.of(RefusedRequest)] == [0]
+    assert hand.session.counts["refused_lines"] == 1
+    assert hand.of(SensorValue) == [SensorValue(1, 5.0)]
 
 
 def test_a_lost_stop_of_one_motor_is_repeated_though_many_before_were_answered() -> None:
@@ -364,14 +400,15 @@ def test_a_position_motor_has_no_velocity_mode() -> None:
     ("window", "first", "second"),
     [
         ({"window": 1}, b"M10\r\n", b"a\r\n"),
-        ({"window": 3}, b"M10\r\na\r\nb\r\n", b"c\r\n"),
-        ({"window": 9, "window_bytes": 9}, b"M10\r\na\r\n", b"b\r\nc\r\n"),
+        ({"window": 3}, b"M10\r\na\r\nbb\r\n", b"c\r\n"),
+        ({"window": 9, "window_bytes": 11}, b"M10\r\na\r\n", b"bb\r\nc\r\n"),
     ],
 )
 def test_a_window_of_lines_or_bytes(window: dict[str, int], first: bytes, second: bytes) -> None:
-    """Motors go first, then the sensors in their order."""
-    requests = tuple(DeclaredRequest(send=each, expect=f"{each}(?P<{each}>.*)") for each in "abc")
-    sensors = {each: TextSensor() for each in "abc"}
+    """Motors go first, then the sensors in their order: a short line overtakes no long one."""
+    names = ("a", "bb", "c")
+    requests = tuple(DeclaredRequest(send=each, expect=f"{each}(?P<{each}>.*)") for each in names)
+    sensors = {each: TextSensor() for each in names}
     hand = Hand(minimal(requests=requests, sensors=sensors, period_ms=100, **window))
     for index in (1, 2, 3):
         hand.session.switch(index, None, hand.now)
@@ -388,6 +425,9 @@ def test_commands_that_wait_are_replaced_by_newer_ones() -> None:
     assert hand.sent() == b"M10\r\n"
     hand.emit(b"m\r\n")
     assert hand.sent() == b"M40\r\n"
+    hand.move(5.0)
+    hand.run(370)  # without an answer to the line before
+    assert hand.sent() == b"M50\r\n"
 
 
 def test_a_lost_answer_makes_the_line_silent_and_the_command_is_sent_again() -> None:
@@ -512,7 +552,7 @@ def test_unexpected_lines_are_counted_and_reported_once() -> None:
 
 
 def test_an_led_that_was_lost_is_set_again() -> None:
-    hand = Hand(minimal(leds={"l": LedLine(send="L{value}", expect="l")}))
+    hand = Hand(minimal(leds={"l": LedLine(send="L{value}", expect="l", failed="no")}))
     hand.handle(hand.session.tune(LedValue(2, 3), hand.now))
     hand.run(0)
     assert hand.sent() == b"L3\r\n"
@@ -521,6 +561,14 @@ def test_an_led_that_was_lost_is_set_again() -> None:
     hand.emit(b"l\r\n")
     hand.restart()
     assert b"L3\r\n" in hand.sent()
+    hand.emit(b"no\r\n")
+    (refused,) = hand.of(RefusedRequest)
+    assert (refused.index, refused.text) == (2, "'l': the robot answered 'no'")
+    hand.disconnect()
+    hand.open(60)
+    hand.sent()
+    hand.emit(b"v1\r\n")
+    assert hand.sent() == b""  # another robot may be there
 
 
 @given(st.lists(st.binary(max_size=80) | st.sampled_from([b"n,1", b"s5\r\n", b"m\r\n"])))
@@ -697,20 +745,24 @@ def test_a_robot_that_never_ceases_to_send_is_set_up_all_the_same() -> None:
     assert Connected("text robot 1") in events
 
 
-@pytest.mark.parametrize("wraps", [0, 1000])
-def test_an_encoder_that_starts_at_0(wraps: int) -> None:
-    settings = minimal(sensors={"a": TextSensor(starts_at_zero=True, wraps=wraps, scale=0.5)})
-    hand = Hand(settings)
+@pytest.mark.parametrize(("wraps", "offset"), [(0, 0.0), (1000, 0.0), (1000, 200.0)])
+def test_an_encoder_that_starts_at_0_goes_on_and_another_counts_anew(
+    wraps: int, offset: float
+) -> None:
+    encoder = TextSensor(starts_at_zero=not offset, wraps=wraps, scale=0.5)
+    hand = Hand(minimal(sensors={"a": encoder}))
     hand.handle(hand.session.switch(1, 32, hand.now))
     for number in (400, 410, 390):
         hand.run(40)
         hand.emit(b"s%d\r\n" % number)
-    assert [event.value for event in hand.found(SensorValue)] == [0.0, 5.0, -5.0]
+    values = [event.value - offset for event in hand.found(SensorValue)]
+    assert values == [0.0, 5.0, -5.0]
     hand.restart()
     for number in (0, 10):
         hand.run(40)
         hand.emit(b"s%d\r\n" % number)
-    assert [event.value for event in hand.of(SensorValue)] == [-5.0, 0.0]  # it goes on
+    again = [0.0, 5.0] if offset else [-5.0, 0.0]
+    assert [event.value for event in hand.of(SensorValue)] == again
 
 
 def test_velocity_0_of_one_servo_does_not_stop_the_others_in_its_line() -> None:
