@@ -241,6 +241,24 @@ def test_new_devices_continue_the_tags() -> None:
     assert sender.kinds[18] == receiver.kinds[18] == "LED"
 
 
+def test_each_block_is_read_by_the_configuration_that_came_last() -> None:
+    """Also one whose bytes came before."""
+    made, block = codec(), Block(1, bytes.fromhex("01 04000000"))
+    assert made.decode_commands(block) == [device.SetChannel(1, 4)]
+    led = dataclasses.replace(CONFIGURATION, devices=(robot.DeviceEntry(47, "led", ""),))
+    made.encode_messages([led])
+    assert made.decode_commands(block) == [device.SetLed(1, 4)]
+    assert made.kinds.keys() == {0, 1}
+    made.forget()
+    with pytest.raises(ProtocolError, match="device 1 is not in the configuration"):
+        made.decode_commands(block)
+
+
+def test_blocks_are_in_the_order_of_their_devices() -> None:
+    commands: list[Command] = [device.SetLed(7, 1), robot.Pin(True), device.SetChannel(1, 2)]
+    assert [block.tag for block in codec().encode_commands(commands)] == [0, 1, 7]
+
+
 def test_names_that_are_not_utf8_come_back_as_they_were() -> None:
     data = bytes.fromhex("0000 0b ff80 00")
     messages = codec().decode_messages(data)
@@ -285,10 +303,12 @@ def test_names_that_are_not_utf8_come_back_as_they_were() -> None:
 )
 def test_hostile_messages_and_commands(tag: int | None, data: str, message: str) -> None:
     """tag: of a command; None: messages."""
-    sent = bytes.fromhex(data)
+    sent, before = bytes.fromhex(data), bytes.fromhex(f"0000 04 {TWO}")
+    if tag is None:
+        assert codec().decode_known(before + sent) == ([robot.Time(2.0)], len(before))
     with pytest.raises(ProtocolError, match=message) as caught:
         if tag is None:
-            codec().decode_messages(bytes.fromhex(f"0000 04 {TWO}") + sent)
+            codec().decode_messages(before + sent)
         else:
             codec().decode_commands(Block(tag, sent))
     assert caught.value.where == ("answer" if tag is None else "request") and caught.value.fix
