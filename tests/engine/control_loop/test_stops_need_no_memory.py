@@ -314,6 +314,16 @@ def test_a_stop_on_a_stalled_line_is_reported_once_it_has_left() -> None:
         assert any("stop not confirmed: the line takes" in each for each in notices) is not leaves
 
 
+def test_a_copy_that_the_line_does_not_take_is_reported() -> None:
+    robot = driven("create2")
+    robot.disarm()
+    robot.run(10)
+    robot.loop.robot.full = True
+    robot.run(100)
+    notices = robot.loop.observer.notices
+    assert [each for each in notices if "stop not confirmed: the line takes no bytes" in each]
+
+
 def test_a_stop_whose_connection_is_lost_before_it_has_left_is_not_reported_as_sent() -> None:
     robot = driven("create2")
     robot.loop.robot.stalled = True
