@@ -22,7 +22,7 @@ from hilgw.bodies.webots import BODY as WEBOTS
 from hilgw.control import events as control
 from hilgw.control.events import Command, Event, MotorCommand, MotorField, StopReason, Write
 from hilgw.control.safety import MotorMode
-from hilgw.devices.kinds import Device, MotorLimits
+from hilgw.devices.kinds import LED, Device, MotorLimits
 from hilgw.framing.base import Framing
 from hilgw.testing import BodyConformance
 from tests.bodies.bench import (
@@ -251,10 +251,11 @@ def test_a_robot_off_or_at_another_rate_is_not_there(one: Wheeled, mock: dict[st
     line.open(3_500)
     assert not line.found(control.Connected) and not line.found(control.ProtocolFailure)
     assert {event.text for event in line.found(control.Notice)} <= SILENT[one]
-    refused = line.command(LEFT, "velocity", 1.0)
-    assert [event.reason for event in refused if isinstance(event, control.RefusedRequest)] == [
-        "down"
-    ]
+    led = next(each.index for each in line.session.devices if each.kind == LED)
+    light = line.session.tune(control.LedValue(led, 1), line.now)
+    for refused in (line.command(LEFT, "velocity", 1.0), light):
+        (event,) = (each for each in refused if isinstance(each, control.RefusedRequest))
+        assert event.reason == "down"
     if line.cut:
         line.cut = False
         line.run(2_500)
