@@ -308,6 +308,7 @@ PLACED = {"event": "placed", "name": "a", "position": [0, 0, 0], "rotation": Non
         ({**PLACED, "position": [0]}, "position must be"),
         (PLACED, "or neither"),
         ({"event": "clock", "mono_ns": 1, "wall_s": 1e300}, "wall_s must be seconds"),
+        ({**VALUE, "value": [0.0] * 10_001}, "a list has more than 10000 items"),
         ({**PORT, "received_by": 5, "part": [5], "missed": "a"}, ""),  # keys of a later version
     ],
 )

@@ -60,6 +60,21 @@ def test_the_comment_of_packets_that_differ_in_their_bytes_is_made_once() -> Non
     assert work.calls(lambda: write(78))["events._comment"] == 1 + 3
 
 
+def test_wireshark_knows_the_link_types_and_reads_the_header_of_a_line() -> None:
+    """DLT_USER0, DLT_USER1, and DLT_RTAC_SERIAL: seconds, microseconds and the event."""
+    write = Writer({}, [], EPOCH)
+    data = write.begin(0)
+    data += write.line(1_002_003, "uart0", b"\xff", sent=True)
+    data += write.line(START, "uart0", b"\0", sent=False)
+    (_, medium, events, _, line, sent, received) = read(data)
+    assert isinstance(medium, Interface) and isinstance(events, Interface)
+    assert (medium.link, events.link, line) == (147, 148, Interface(250, "uart0"))
+    header = struct.pack(">IIBBH", EPOCH // 10**9, 1002, 1, 0, 0)
+    assert sent == CapturedPacket(2, EPOCH + 1_002_003, header + b"\xff", OUTBOUND)
+    header = struct.pack(">IIBBH", (EPOCH + START) // 10**9, 0, 2, 0, 0)
+    assert received == CapturedPacket(2, EPOCH + START, header + b"\0", INBOUND)
+
+
 def test_simulated_time_does_not_jump_back_to_the_clock(tmp_path: Path) -> None:
     """Nor are times other ones than in Wireshark."""
     note, clocks = NOTE | {"time_ns": START + 10**12}, []
