@@ -2,6 +2,7 @@
 
 import math
 import struct
+import sys
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import example, given, strategies as st
 
 from firmware_mocks.wc2ec import wire as second_reading
 from hilgw.errors import ConfigError, FrameError, HilgwError
+from hilgw.framing import create
 from hilgw.protocols import wc2ec
 from tests.cases import cases, pieces
 
@@ -240,11 +242,38 @@ KINDS = {
 
 
 @pytest.mark.parametrize(
-    "data", ["823503" + "00" * 8, "832602" + "00" * 8, "833500" + "00" * 32, "832704" + "00" * 12]
+    "data",
+    [
+        *("823503" + "00" * 8, "832602" + "00" * 8, "833500" + "00" * 32, "832704" + "00" * 12),
+        "822701" + "00" * 8,  # the head of a packet is as long as the position of the motor
+    ],
 )
 def test_a_type_of_another_length_than_the_device_ends_the_stream(data: str) -> None:
     (failure,) = wc2ec.Decoder(EXTERNAL, WITH_PACKETS, dict(KINDS)).feed(bytes.fromhex(data))
     assert isinstance(failure, wc2ec.Failure)
+
+
+def test_a_signal_that_the_wire_cannot_carry_is_unknown_or_the_largest() -> None:
+    here, unknown = (1.0, 0.0, 0.0), (math.nan,) * 3
+    strength, direction = wc2ec.decode_signal(*wc2ec.encode_signal(math.nan, unknown))
+    assert all(map(math.isnan, (strength, *direction)))
+    assert wc2ec.decode_signal(*wc2ec.encode_signal(INF, here)) == (sys.float_info.max, here)
+
+
+def test_a_peer_on_a_line_lives_from_its_first_good_frame_with_any_value() -> None:
+    link, framing = wc2ec.Wc2ecLink(WEBOTS, PLAIN, create("cobs-crc16"), 100), create("cobs-crc16")
+    link.open(0)
+    value = framing.encode(wc2ec.encode(wc2ec.SensorData(38, 0, 1.0)))
+    other = framing.encode(wc2ec.encode(wc2ec.RegisterSensor(38, 1, b"ds")))
+    link.feed(value, 10)
+    assert not link.alive  # it may be an echo
+    link.feed(other, 20)
+    link.feed(value, 90)  # its registration was lost on the line
+    assert link.alive and link.next_deadline() == 190
+    link.feed(value[:4], 95)
+    link.open(200)  # what was cut is none of the next connection
+    link.feed(other, 210)
+    assert link.alive
 
 
 def test_a_frame_holds_whole_messages() -> None:
@@ -423,6 +452,14 @@ def test_bytes_in_words() -> None:
     assert words == (
         "registerSensor DistanceSensor 0 = 'd\\x1b[s'; sensorData DistanceSensor 0 = 2.5; "
         "1 bytes of an incomplete message"
+    )
+    sent = [message for side, message, _ in GOLDEN if side == EXTERNAL]
+    assert wc2ec.describe(b"".join(map(wc2ec.encode, sent)), EXTERNAL, WITH_PACKETS) == (
+        "enableSensor DistanceSensor 2; disableSensor DistanceSensor 2; "
+        "setValue RotationalMotor 4 = 1; setValue LinearMotor 3 = inf; "
+        "setValue Emitter 6: channel -1, 1 bytes; setSensor DistanceSensor 2: every 32 ms; "
+        "setSensor RotationalMotor 4: position inf, velocity 1, acceleration -1, available 10; "
+        "setSensor Emitter 6: channel 7, range -1 m; setSensor Receiver 5: channel -1, every 64 ms"
     )
     for side, message, _ in GOLDEN:
         assert "lost" not in wc2ec.describe(wc2ec.encode(message), side, WITH_PACKETS)  # type: ignore[arg-type]
