@@ -62,6 +62,7 @@ Pose {
                   maxRange 5 aperture 0.5 channel 4 baudRate 9600 byteSize 10 bufferSize 64
                   allowedChannels [ 4, 5 ] model "TSAL6200" } ]
                 name "head"
+                physics Physics { }
                 boundingObject Sphere { radius 0.05 }
               }
             }
@@ -120,6 +121,7 @@ def test_the_obstacles_of_an_arena() -> None:
     assert (pillar.shape, pillar.radius, pillar.height) == ("cylinder", 0.2, 1)
     assert (pillar.position, pillar.attached_to) == ((3, 0, 0), None)
     assert (top.shape, top.position) == ("box", (3, 0, 1))
+    assert imported(ARENA).count("it can move in Webots") == 2  # the pillar, no robot
 
 
 def test_sizes_are_those_that_webots_takes() -> None:
@@ -146,6 +148,13 @@ Solid { boundingObject Sphere { radius "x" } } Solid { boundingObject Cylinder {
         (ARENA, "    # it can move in Webots; here its pose is fixed\n"),
         (ARENA, "    # controller 'braitenberg' is started by Webots; import-world --controllers "),
         ("Robot { supervisor TRUE }", "supervisor functions are not carried yet"),
+        ("Supervisor { }", "supervisor functions are not carried yet"),
+        ("Robot { children Camera { width 32 height 0 } }", "blank, width: 32, height: 64}`"),
+        ("Rover { slot [ Emitter { } ] }", "robots:\n  Rover:\n"),
+        (
+            "Solid { boundingObject Pose { translation nan 0 0 children Box { } } }",
+            "# line 2: the pose of Pose is not finite, ignored\n",
+        ),
         ("Fence { appearance Paint { } }", "PROTO Fence hides its nodes"),
         ("Fence { boundingObject Hull { } }", "PROTO Hull hides its shape, it is not among the ob"),
         ("Transform { scale 1 0 1 }", "Webots takes 1"),
@@ -184,9 +193,15 @@ def test_a_robot_that_hilgw_has_a_body_for_has_its_devices(proto: str, kind: str
 def test_an_extern_robot_gets_a_controller() -> None:
     body = """Robot { name "a" controller "<extern>" } Robot { name "b" controller "brain" }
 Robot { name "c" controller "<extern>" synchronization FALSE model "M: 1" customData "x"
-battery [ 9.5 10 1 ] cpuConsumption 0.5 }"""
+battery [ 9.5 10 1 ] cpuConsumption 0.5 }
+Robot { name "d" controller "<extern>" customData "a\0b" battery [ 9 10 -5 ] }
+Robot { name "e" controller "<extern>" battery [ 10 9 1 ] }"""
     robots = loaded(body).robots
-    first, second, third = (robot.controller for robot in robots.values())
+    first, second, third, fourth, fifth = (robot.controller for robot in robots.values())
+    assert fourth is not None
+    assert fifth is not None
+    assert (fourth.settings.customData, fourth.settings.battery) == ("ab", (9, 10, 0))
+    assert fifth.settings.battery == ()  # fuller than full
     assert first is not None
     assert third is not None
     assert second is None
@@ -337,6 +352,10 @@ def test_scale_is_of_solids_until_r2023a_and_of_transforms() -> None:
     assert loaded(body % "Solid", "R2023b").robots["robot"].position == (1, 0, 0)
     assert "Solid has no scale in Webots R2023b, ignored" in imported(body % "Solid", "R2023b")
     assert loaded(body % "Transform", "R2025a").robots["robot"].position == (2, 0, 0)
+    flat = "Transform { scale 2 0 2 children Robot { translation 1 1 0 } }"
+    assert loaded(flat).robots["robot"].position == (2, 1, 0)
+    inside = "Solid { boundingObject Transform { translation 0 0 2 children Box { } } }"
+    assert loaded(inside).obstacles["Solid"].position == (0, 0, 2)
 
 
 def test_what_blocks_no_ray_is_not_an_obstacle() -> None:
@@ -346,9 +365,11 @@ def test_what_blocks_no_ray_is_not_an_obstacle() -> None:
 
 @pytest.mark.parametrize(("version", "factors"), [("R2021b", (4, 3)), ("R2022a", (3, 4))])
 def test_a_cylinder_is_scaled_along_its_axis(version: str, factors: tuple[int, int]) -> None:
-    body = "Transform { scale 2 3 4 children Solid { boundingObject Capsule { } } }"
-    (made,) = loaded(body, version).obstacles.values()
-    assert (made.radius, made.height) == (factors[0], 2 * factors[1])
+    """And a sphere by the largest scale, also where that turns it inside out."""
+    solids = "".join(f"Solid {{ boundingObject {kind} {{ }} }} " for kind in ("Capsule", "Sphere"))
+    body = f"Transform {{ scale 2 3 -4 children [ {solids} ] }}"
+    made, sphere = loaded(body, version).obstacles.values()
+    assert (made.radius, made.height, sphere.radius) == (factors[0], 2 * factors[1], 4)
 
 
 @pytest.mark.parametrize(
@@ -368,10 +389,11 @@ Robot { name "all" } Robot { name "a.b:c/d" } Robot { name "a_b_c_d" } Robot { n
 Robot { name "" } Robot { name "on" children [ LED { name "14" } LED { name "14" }
   LED { name "a:b" } LED { name "LONG" } LED { name "LONG" } LED { name "wheel::left" }
   LED { name "a:b:::c" } ] }
-Solid { name "on" boundingObject Box { } }
+Solid { name "on" boundingObject Box { } } Robot { name "yes" }
 """.replace("LONG", long)
     config = loaded(body)
-    assert list(config.robots) == ["all_", "a_b_c/d", "a_b_c_d", "\\x", "robot", "on"]
+    names = ["all_", "a_b_c/d", "a_b_c_d", "\\x", "robot", "on", "yes"]
+    assert list(config.robots) == list(yaml.safe_load(imported(body))["robots"]) == names
     # Webots couples motors whose names are equal up to "::"; a single colon is not for names.
     named = ["14", "14(1)", "a_b", "n" * 64, "n" * 61 + "(1)", "wheel::left", "a_b::_c"]
     assert list(config.robots["on"].devices) == named

@@ -71,6 +71,11 @@ def test_header_and_protos() -> None:
     assert world.nodes[0].line == 4
 
 
+def test_a_use_is_of_the_last_def_of_its_name() -> None:
+    (solid,) = nodes("Solid { children [ DEF A Box { } DEF A Cone { } USE A ] }")
+    assert [each.kind for each in solid.nodes("children")] == ["Box", "Cone", "Cone"]
+
+
 def test_a_use_without_a_def_is_noted() -> None:
     world = parse((HEADER + "Group { children [\n USE NONE ] }").encode(), "w.wbt")
     assert world.unknown == [(3, "NONE")]
