@@ -1,21 +1,28 @@
 """Handshake, requests and answers of Webots' protocol: the bytes of the wire, and hostile ones."""
 
 import hashlib
+import os
 import struct
 
 import pytest
 from hypothesis import given, strategies as st
 
+from hilgw.devices.fields import CAP_BYTES
 from hilgw.errors import PeerError
 from hilgw.protocols.webots.answers import Answer, AnswerReader, Image, comparable, encode_answer
 from hilgw.protocols.webots.handshake import (
+    MODULE_FOLDER,
+    TOKEN,
+    URL,
     Acknowledgement,
     decode_acknowledgement,
     decode_hello,
     encode_hello,
     encode_name,
+    program_environment,
 )
 from hilgw.protocols.webots.passage import AnswerPassage
+from hilgw.protocols.webots.queues import HeldPackets
 from hilgw.protocols.webots.requests import (
     LEAVE,
     Block,
@@ -115,6 +122,30 @@ def test_every_name_passes_the_handshake(name: str) -> None:
     assert decode_hello(encode_hello(name)) == encode_name(name)
 
 
+def test_a_program_gets_the_address_and_no_simulator_of_others() -> None:
+    inherited = {
+        "HOME": "/home/me", "PYTHONPATH": "mine", URL: "ipc://other", TOKEN: "secret",
+        "WEBOTS_INSTANCE_PATH": "/tmp/webots/me/1", "WEBOTS_ROBOT_NAME": "other",
+    }  # fmt: skip
+    path = {"HOME": "/home/me", "PYTHONPATH": f"{MODULE_FOLDER}{os.pathsep}mine"}
+    url = "tcp://lab:1234/rover"
+    assert program_environment(url, inherited) == path | {URL: url, TOKEN: "secret"}
+    assert program_environment(url, inherited, "other")[TOKEN] == "other"
+    assert TOKEN not in program_environment(url, inherited, "")
+    assert program_environment(None, inherited) == inherited | path
+
+
+def test_what_a_receiver_holds_is_bounded_and_taken_once() -> None:
+    held = HeldPackets[int]()
+    assert held.hold(0, 1) == "disabled"
+    held.period_ms = 32
+    for number in range(3):
+        assert held.hold(number, CAP_BYTES) is None and held.hold(9, 1) == "cap"
+        assert held.take() == []
+        held.sample()
+        assert (held.take(), len(held)) == ([number], 0)
+
+
 def test_requests_of_the_wire() -> None:
     reader = RequestReader()
     reader.feed(FIRST_REQUEST + STEP + REMOTE_ON + EXIT + LEAVE)
@@ -149,6 +180,7 @@ def test_requests_pass_in_any_chunks(sent: list[Request], cuts: list[int]) -> No
 )
 def test_impossible_sizes_of_a_request(data: str) -> None:
     reader = RequestReader(limit=1000)
+    assert reader.whole(STEP) == Request(32)
     reader.feed(STEP + bytes.fromhex(data))
     assert reader.next() == Request(32)
     with pytest.raises(ProtocolError) as caught:
@@ -158,7 +190,7 @@ def test_impossible_sizes_of_a_request(data: str) -> None:
     reader.feed(STEP)
     with pytest.raises(ProtocolError):
         reader.next()
-    assert not reader.pending
+    assert not reader.pending and reader.whole(STEP) is None
 
 
 def test_a_request_has_at_most_one_block_per_tag() -> None:
@@ -277,6 +309,7 @@ def test_an_answer_with_65535_chunks_has_no_room_for_one_more() -> None:
 )
 def test_impossible_answers(data: str) -> None:
     reader = AnswerReader(limit=1000)
+    assert reader.whole(bytes.fromhex(data)) is None
     reader.feed(EMPTY_ANSWER + bytes.fromhex(data))
     assert reader.next() is not None
     with pytest.raises(ProtocolError) as caught:
@@ -294,6 +327,9 @@ def test_sizes_are_refused_before_the_bytes_have_come(size: int) -> None:
         reader.feed(struct.pack("<i", size))
         with pytest.raises(ProtocolError):
             reader.next()
+    longer = encode_request(0, [(0, bytes(1000))])
+    assert RequestReader(limit=1000).whole(longer) is None
+    assert AnswerReader(limit=1000).whole(encode_answer(0, bytes(1000))) is None
 
 
 @given(st.lists(st.binary(max_size=60), max_size=6), st.booleans(), st.binary(max_size=30))
