@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Sequence
+from operator import mul
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, strategies as st
 
 from hilgw.errors import ConfigError
 from hilgw.medium.ledger import Ledger
-from hilgw.medium.listeners import Listener, OutOfRange, exclusion
+from hilgw.medium.listeners import Listener, OutOfRange, exclusion, within_cone
 from hilgw.medium.medium import Medium, Missed
 from hilgw.medium.obstacles import Obstacle, Sphere
 from hilgw.medium.packet import Copy, Packet
@@ -155,6 +157,24 @@ def test_cones_on_both_sides(webots: str, aperture: float, turned: float, receiv
     bench.listener("rx", **INFRA_RED, pose=back, aperture=aperture)
     assert bool(bench.send(packet(type="infra-red"), ORIGIN)) == receives
     assert bench.why(packet(type="infra-red", range=0.5), ORIGIN) == "range"
+
+
+NUMBERS = st.floats(-3, 3)
+POINT = st.tuples(NUMBERS, NUMBERS, NUMBERS)
+
+
+@given(POINT, POINT, POINT, st.floats(-3, 3), st.sampled_from(range(3)), st.floats(0, 6.28))
+def test_a_cone_is_around_its_axis_in_each_direction(
+    place: Vector, point: Vector, turned: Vector, angle: float, axis: int, aperture: float
+) -> None:
+    x, y, z = turned
+    assume(math.hypot(x, y, z) > 0.1 and math.dist(place, point) > 0.1)
+    apex = Pose.from_axis_angle(place, (x, y, z, angle))
+    ahead, way = apex.axis(axis), [b - a for a, b in zip(place, point, strict=True)]
+    cosine = sum(map(mul, ahead, way)) / math.dist(place, point)
+    off = math.acos(min(1.0, max(-1.0, cosine)))
+    assume(abs(off - aperture / 2) > 1e-5)
+    assert within_cone(apex, axis, aperture, point) is (off < aperture / 2)
 
 
 def test_infra_red_stops_at_obstacles_and_radio_does_not() -> None:

@@ -213,6 +213,10 @@ def test_what_is_not_a_position(far: float) -> None:
 @example((1.0, 0.0, 0.0, 0.0))
 @example((0.0, 1.0, 0.0, 0.0))
 @example((0.0, 0.0, 1.0, 0.0))
+@example((0.9, 0.3, -0.2, 0.1))
+@example((0.3, 0.9, -0.2, 0.1))
+@example((0.3, -0.2, 0.9, 0.1))
+@example((0.3, -0.2, 0.1, 0.9))
 @given(st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: math.hypot(*q) > 0.01))
 def test_a_rotation_as_a_quaternion_and_back(quaternion: tuple[float, float, float, float]) -> None:
     pose = Pose.from_quaternion((1.0, 2.0, 3.0), quaternion)

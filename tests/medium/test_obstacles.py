@@ -280,3 +280,26 @@ def test_the_same_ones_receive_as_when_all_are_looked_at(
             if -1 in (channel, channels[index]) or channel == channels[index]
             if range_ < 0 or (there := places[index]) is None or math.dist(place, there) <= range_
         ]
+
+
+def test_a_listener_among_many_is_found_where_it_has_moved_to() -> None:
+    medium, received = Medium(Ledger()), list[str]()
+    for number in range(MANY):
+        name = str(number)
+        medium.attach(
+            Listener(
+                name=name,
+                type="radio",
+                channels=frozenset([1]),
+                pose=Pose((100.0 + number, 0.0, 0.0)),
+                deliver=lambda copy, name=name: received.append(name),  # type: ignore[misc]
+            )
+        )
+    for place, expected in (((2.0, 0.0, 0.0), ["7"]), ((0.0, 9.0, 0.0), []), (None, ["7"])):
+        for range_ in (1.0, 5.0):
+            medium.transmit(Packet(b"x", 1, "radio", "tx", range=range_), Pose((1.0, 0.0, 0.0)))
+        received.clear()
+        medium.place("7", None if place is None else Pose(place))
+        for range_ in (1.0, 5.0):
+            medium.transmit(Packet(b"x", 1, "radio", "tx", range=range_), Pose((1.0, 0.0, 0.0)))
+        assert received == 2 * expected
