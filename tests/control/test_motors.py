@@ -77,7 +77,7 @@ def test_a_value_beyond_the_limits_of_the_motor_is_refused(
     assert [reason(device, name, value) for value in beyond] == ["beyond_limit"] * len(beyond)
 
 
-def test_a_refusal_says_on_which_side_of_the_limits_a_value_is() -> None:
+def test_a_refusal_names_the_side_of_the_limits_that_a_value_is_on() -> None:
     device = Device(
         name="wheel", kind="RotationalMotor", index=0, limits=MotorLimits(max_velocity=6)
     )

@@ -322,7 +322,7 @@ def test_what_is_due_comes_before_what_is_set(staged: Staged) -> None:
     assert peer.calls == [MS, "rate"]
 
 
-def test_what_a_mock_prints_is_no_notice() -> None:
+def test_what_a_mock_prints_is_not_a_notice() -> None:
     shown: list[tuple[str, str]] = []
     host = MockHost(Clock(0), new_air(), show=lambda *line: shown.append(line))
     host.add(Peer("peer", []))

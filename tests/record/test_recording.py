@@ -60,7 +60,7 @@ def test_the_comment_of_packets_that_differ_in_their_bytes_is_made_once() -> Non
     assert work.calls(lambda: write(78))["events._comment"] == 1 + 3
 
 
-def test_wireshark_knows_the_link_types_and_reads_the_header_of_a_line() -> None:
+def test_wireshark_reads_the_link_types_and_the_header_of_a_line() -> None:
     """DLT_USER0, DLT_USER1, and DLT_RTAC_SERIAL: seconds, microseconds and the event."""
     write = Writer({}, [], EPOCH)
     data = write.begin(0)
