@@ -269,6 +269,7 @@ def test_a_motor_that_is_stopped_alone_keeps_its_limits_and_is_held_until_a_comm
     records.motors[0].is_held = True
     assert records.refresh(REFRESH_NS) == [ACCELERATION, GAINS, OTHER]
     records.set(OTHER, 0, waits=False)
+    records.set(VELOCITY, 0, waits=True)
     assert records.motors[0].is_held
     records.set(VELOCITY, 0, waits=False)
     assert not records.motors[0].is_held
