@@ -88,7 +88,7 @@ class Server:
     def __init__(self, *handlers: Callable[[socket.socket], None]) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
-        self._thread = threading.Thread(target=self._serve, args=(handlers,))
+        self._thread = threading.Thread(target=self._serve, args=(handlers,), daemon=True)
         self._thread.start()
 
     def _serve(self, handlers: tuple[Callable[[socket.socket], None], ...]) -> None:
@@ -116,7 +116,10 @@ def answers(word: bytes, seen: list[bytes]) -> Callable[[socket.socket], None]:
     return handle
 
 
-def test_a_busy_or_loading_simulator_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_busy_or_loading_simulator_is_asked_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "RETRIES", 2)  # one that loads its world has all the time
     seen: list[bytes] = []
     pauses: list[float] = []
     words = (*[b"PROCESSING"] * 11, b"FAILED", b"PROCESSING", b"CONNECTED")
@@ -131,6 +134,18 @@ def test_a_busy_or_loading_simulator_is_asked_again(capsys: pytest.CaptureFixtur
     with Server(answers(b"CONNECTED", seen)) as server:
         connect(server.url("rover?token=abc_-1")).close()
     assert seen == [b"CTR\nRobot-Name: rover%3Ftoken%3Dabc_-1"] * 3
+
+
+def test_a_step_may_take_longer_than_the_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[socket.socket] = []
+    create = socket.create_connection
+    monkeypatch.setattr(
+        socket, "create_connection", lambda *to: made.append(create(*to)) or made[-1]
+    )
+    with Server(answers(b"CONNECTED", [])) as server:
+        connected = connect(server.url())
+        assert [each.gettimeout() for each in made] == [None]
+        connected.close()
 
 
 def test_a_taken_robot_and_a_foreign_server_are_final() -> None:
@@ -214,6 +229,7 @@ def test_the_token_of_the_environment_never_leaves_this_machine_in_clear_text(
         ("tcp://[::1]:7/rover", {}, ["::1"]),
         ("tcp://localhost:7/rover", {"localhost": "::1 127.0.0.1"}, ["::1", "127.0.0.1"]),
         ("tcp://me:7/rover", {"me": "127.0.1.1"}, ["127.0.1.1"]),
+        ("tcp://me:7/rover", {"me": "::ffff:127.0.0.1"}, ["::ffff:127.0.0.1"]),
         ("tcp://10.0.0.1:7/rover?token=abc", {}, ["10.0.0.1"]),
         ("tls://10.0.0.1:7/rover", {}, ["10.0.0.1"]),
         ("tcp://lab/rover", {"lab": "none"}, []),  # it is tried again

@@ -191,31 +191,49 @@ def test_a_sensor_is_nan_then_has_the_last_value(
     assert getattr(sensor, attribute) == value and "disabled" in capsys.readouterr().err
 
 
-def test_fields_of_sensors(robot: Robot) -> None:
+def test_fields_of_sensors(robot: Robot, capsys: pytest.CaptureFixture[str]) -> None:
     assert DistanceSensor("ds").getSamplingPeriod() == 32, "made by its name it is enabled"
     assert DistanceSensor("ds", 100) and robot.getDevice("ds").sampling_period == 100
     ds, gps, imu = (robot.getDevice(name) for name in ("ds", "gps", "imu"))
     assert (ds.getType(), ds.getMinValue(), ds.getMaxValue()) == (DistanceSensor.INFRA_RED, 0, 1024)
     assert ds.getAperture() == 0.5 and ds.getLookupTable() == [0.0, 1024.0, 0.1, 0.5, 0.0, 0.2]
     assert gps.getCoordinateSystem() == api.GPS.WGS84 and imu.getNoise() == 0.25
-    assert robot.getDevice("force").getType() == api.TouchSensor.FORCE3D
+    bumper, force = robot.getDevice("bumper"), robot.getDevice("force")
+    assert force.getType() == api.TouchSensor.FORCE3D
+    for wrong, other in ((bumper.getValues, "get_value"), (force.getValue, "get_values")):
+        wrong()
+        assert f"you should use wb_touch_sensor_{other}() instead" in capsys.readouterr().err
     assert api.GPS.convertToDegreesMinutesSeconds(12.5125) == "12° 30′ 45″"
     assert api.GPS.convertToDegreesMinutesSeconds(-0.5) == "-0° 30′ 0″"
+
+
+def quaternion(*turns: tuple[int, float]) -> list[float]:
+    """Of these turns about x, y or z, each in the frame that the one before has turned."""
+    x, y, z, w = 0.0, 0.0, 0.0, 1.0
+    for axis, angle in turns:
+        a, b, c = (math.sin(angle / 2) * (axis == each) for each in range(3))
+        d = math.cos(angle / 2)
+        x, y, z, w = (
+            *(w * a + x * d + y * c - z * b, w * b - x * c + y * d + z * a),
+            *(w * c + x * b - y * a + z * d, w * d - x * a - y * b - z * c),
+        )
+    return [x, y, z, w]
 
 
 def test_roll_pitch_yaw(simulator: Simulator, robot: Robot) -> None:
     imu = robot.getDevice("imu")
     imu.enable(32)
-    half = math.sqrt(0.5)
-    for quaternion, angles in (
-        ((0.0, 0.0, 0.0, 1.0), [0.0, 0.0, 0.0]),
-        ((0.0, 0.0, half, half), [0.0, 0.0, math.pi / 2]),
-        ((half, 0.0, 0.0, half), [math.pi / 2, 0.0, 0.0]),
-        ((0.0, 0.25881904510252074, 0.0, 0.9659258262890683), [0.0, math.pi / 6, 0.0]),
-    ):
-        simulator.answers = [[messages.Quaternion(TAG["imu"], quaternion)]]
-        robot.step(32)
-        assert imu.getRollPitchYaw() == pytest.approx(angles)
+    for system, pitch, yaw in (("ENU", 1, 2), ("NUE", 2, 1)):
+        turned = quaternion((yaw, 1.1), (pitch, -0.5), (0, 0.3))
+        upright = [value * 1.000001 for value in quaternion((pitch, math.pi / 2))]  # rounded up
+        for given in (upright, turned):
+            configured = messages.InertialUnitConfiguration(TAG["imu"], 0.25, system)
+            value = messages.Quaternion(TAG["imu"], tuple(given))  # type: ignore[arg-type]
+            simulator.answers = [[configured, value]]
+            robot.step(32)
+            angles = imu.getRollPitchYaw()
+            assert given is turned or angles[1] == pytest.approx(math.pi / 2)
+        assert angles == pytest.approx([0.3, -0.5, 1.1])
 
 
 def test_motor_commands_are_in_order_one_of_each_kind(simulator: Simulator, robot: Robot) -> None:
@@ -258,7 +276,9 @@ def test_a_motor_has_its_fields_and_targets(simulator: Simulator, robot: Robot) 
     assert motor.getAvailableTorque() == motor.getMaxTorque() == motor.getMaxForce() == 8
     assert motor.getMultiplier() == 1 and motor.getType() == Motor.ROTATIONAL
     motor.setVelocity(99)  # not clipped
-    assert motor.getVelocity() == 99
+    motor.setAcceleration(3)
+    motor.setAcceleration(-1)  # unlimited
+    assert (motor.getVelocity(), motor.getAcceleration()) == (99, -1)
     motor.enableForceFeedback(32)
     simulator.answers = [[messages.ValueMessage(2, 0.125)]]
     robot.step(32)
@@ -299,6 +319,10 @@ def test_a_joint_has_its_other_devices(simulator: Simulator, robot: Robot) -> No
         simulator.answers = [[messages.AssociatedDevice(question.tag, answer.tag)]]
         assert ask() is answer
         assert simulator.commands() == [question] and simulator.requests[-1].duration_ms == 0
+    assert motor.getBrake() is None  # without an answer
+    brake.setDampingConstant(2.5)
+    brake.getMotor()
+    assert simulator.commands() == [messages.BrakeCommand(4, 2.5, 57)]
     simulator.answers = [[messages.AssociatedDevice(2, 0)]]
     assert motor.getBrake() is None
 
@@ -333,6 +357,74 @@ def open_robot() -> Iterator[Callable[[Simulator], Made]]:
             return simulator, made, made.getDeviceByIndex(0)
 
         yield make
+
+
+def test_a_range_keeps_to_its_largest_and_a_packet_to_that_of_its_time(
+    open_robot: Callable[..., Made], capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator, rover, tx = open_robot(emitter(buffer_size=-1))
+    for given, taken in ((-1, 5.0), (2.0, 2.0), (7, 5.0), (3.0, 3.0), (-2, 3.0)):
+        tx.setRange(given)
+        assert tx.getRange() == taken
+        tx.send(b"x")
+    assert capsys.readouterr().err.count("invalid range=-2") == 1
+    rover.step(32)
+    assert [each.range for each in simulator.commands()] == [5.0, 2.0, 5.0, 3.0, 3.0]
+
+
+def received(data: bytes, channel: int = 3) -> messages.Receive:
+    return messages.Receive(1, channel, (0.0, 0.6, 0.8), 0.25, data)
+
+
+def receiver(size: int = -1) -> Simulator:
+    made = messages.ReceiverConfiguration(1, size, 3, (3, 5))
+    return Simulator([("Receiver", "rx", lambda tag: made)])
+
+
+def test_a_receiver_keeps_what_fits_until_the_program_takes_it(
+    open_robot: Callable[..., Made],
+) -> None:
+    simulator, rover, rx = open_robot(receiver(4))
+    rx.enable(32)
+    simulator.answers = [[received(b"ab"), received(b"cd"), received(b"e")]]
+    rover.step(32)
+    assert (rx.getQueueLength(), rx.getDataSize(), rx.getString()) == (2, 2, "ab")
+    assert (rx.getSignalStrength(), rx.getEmitterDirection()) == (0.25, [0.0, 0.6, 0.8])
+    rx.nextPacket()
+    simulator.answers = [[received(b"fg")]]
+    rover.step(32)
+    for data in (b"cd", b"fg"):
+        assert rx.getBytes() == data
+        rx.nextPacket()
+    assert (rx.getQueueLength(), rx.getDataSize(), rx.getBytes()) == (0, -1, b"")
+
+
+def test_a_packet_as_numbers(open_robot: Callable[..., Made]) -> None:
+    simulator, rover, rx = open_robot(receiver())
+    for getter, form, numbers in (
+        (rx.getInts, "2i", (1, -2)),
+        (rx.getFloats, "2d", (1.5, -2.0)),
+        (rx.getBools, "2?", (True, False)),
+    ):
+        simulator.answers = [[received(struct.pack(form, *numbers))]]
+        rover.step(32)
+        assert getter() == numbers
+        rx.nextPacket()
+
+
+def test_the_channel_of_a_receiver_is_an_allowed_one_or_that_of_webots(
+    open_robot: Callable[..., Made], capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulator, rover, rx = open_robot(receiver())
+    for channel in (9, 3):  # the second is its own
+        rx.setChannel(channel)
+    rover.step(32)
+    assert (simulator.commands(), rx.getChannel()) == ([], 3)
+    assert capsys.readouterr().err.count("wb_receiver_set_channel() called with") == 1
+    rx.setChannel(5)
+    simulator.answers = [[received(b"x", channel=3)]]
+    rover.step(32)
+    assert simulator.commands() == [messages.SetChannel(1, 5)] and rx.channel == 3
 
 
 def test_a_device_that_the_robot_does_not_have_sends_nothing(

@@ -29,9 +29,9 @@ from hilgw.engine.control_socket.control_server import ControlServer
 from hilgw.errors import PeerError
 from hilgw.protocols.gateway.messages import CONTROL
 from hilgw.protocols.webots import robot_messages
-from hilgw.protocols.webots.device_messages import EmitterConfiguration
+from hilgw.protocols.webots.device_messages import EmitterConfiguration, SetVelocity
 from hilgw.testing.sim import Recorder, until
-from tests.api.simulator import Simulator, robot_of
+from tests.api.simulator import Simulator, motor, robot_of
 from tests.api.test_interface import DEVICES, method
 from tests.cli.commands.clients.test_clients import with_gateway
 
@@ -105,6 +105,9 @@ def test_one_robot_per_process(robot: Robot, capsys: pytest.CaptureFixture[str])
     second = Robot()
     assert "only one Robot instance" in capsys.readouterr().err
     assert not hasattr(second, "devices") and Robot.created is robot
+    robot.close()
+    with pytest.raises(RuntimeError, match="make a Robot"):
+        Motor("wheel")
 
 
 def test_a_lidar_is_refused_by_name() -> None:
@@ -141,7 +144,7 @@ def test_battery(simulator: Simulator, robot: Robot, capsys: pytest.CaptureFixtu
 def test_urdf_window_and_user_input_are_immediate(simulator: Simulator, robot: Robot) -> None:
     simulator.answers = [
         [robot_messages.Urdf("<robot/>")],
-        [robot_messages.WwiMessage(b"hello\0again\0")],
+        [robot_messages.WwiMessage(b"hello\0"), robot_messages.WwiMessage(b"again\0")],
         [robot_messages.UserInputEvent(Robot.EVENT_KEYBOARD)],
         [],
     ]
@@ -179,9 +182,35 @@ def test_keys_come_one_by_one(simulator: Simulator, robot: Robot) -> None:
     robot.step(32)
     assert simulator.commands() == [robot_messages.KeyboardSamplingPeriod(32)]
     assert [robot.keyboard.getKey() for _ in range(3)] == [315, 0x20041, -1]
-    simulator.answers = [[robot_messages.KeyboardKeys((Keyboard.CONTROL | Keyboard.PAGEUP,))]]
+    keys = (Keyboard.CONTROL | Keyboard.PAGEUP, Keyboard.SHIFT | ord("B"), ord("C"))
+    simulator.answers = [[robot_messages.KeyboardKeys(keys)], []]
     robot.step(32)
-    assert [robot.keyboard.get_key() for _ in range(2)] == ["control-page up", ""]
+    assert [robot.keyboard.get_key() for _ in range(2)] == ["control-page up", "shift-B"]
+    robot.step(32)  # one that was not read is of the past
+    assert robot.keyboard.get_key() == ""
+
+
+def test_the_mouse_and_a_joystick_without_axes(simulator: Simulator, robot: Robot) -> None:
+    mouse, joystick = robot.mouse, robot.joystick
+    mouse.enable(32)
+    mouse.enable3dPosition()
+    assert math.isnan(mouse.getState().u) and not joystick.isConnected()
+    simulator.answers = [
+        [
+            robot_messages.MouseState(True, False, False, (0.25, 0.5), (1.0, 2.0, 3.0)),
+            robot_messages.JoystickConfiguration(0, 9, 1, "wheel"),
+            robot_messages.JoystickState((4, 7), (), (90,)),
+        ]
+    ]
+    robot.step(32)
+    asked = [robot_messages.MouseSamplingPeriod(32), robot_messages.MouseEnable3dPosition(True)]
+    assert simulator.commands() == asked
+    shown = api.MouseState(0.25, 0.5, 1.0, 2.0, 3.0, left=True, middle=False, right=False)
+    assert mouse.getState() == shown
+    assert joystick.isConnected() and joystick.model == "wheel"
+    assert (joystick.getNumberOfAxes(), joystick.getNumberOfPovs()) == (0, 1)
+    assert [joystick.getPovValue(pov) for pov in (-1, 0, 1)] == [0, 90, 0]
+    assert [joystick.getPressedButton() for _ in range(4)] == [4, 7, -1, 4]
 
 
 # names and properties of the vendored package of R2025a, less what is not supported
@@ -324,6 +353,19 @@ def test_the_mode_is_read_from_and_set_in_the_gateway(monkeypatch: pytest.Monkey
     assert not modes.is_remote() and len(gateway.requests) == asked, "looked for once"
 
 
+def test_commands_before_a_change_of_the_mode_go_to_the_old_robot() -> None:
+    gateway, simulator = FakeGateway(), Simulator([("RotationalMotor", "wheel", motor)])
+    session: Any = Session(simulator)
+    session.gateway = gateway
+    with closing(Robot(session=session)) as robot:
+        robot.getDevice("wheel").setVelocity(2.0)
+        robot.setMode(Robot.MODE_SIMULATION)  # it is already
+        assert len(simulator.requests) == 1
+        robot.setMode(Robot.MODE_REMOTE_CONTROL)
+        assert simulator.commands() == [SetVelocity(1, 2.0)]
+        assert robot.getMode() == Robot.MODE_REMOTE_CONTROL and gateway.current == "remote"
+
+
 @pytest.fixture
 def sender() -> Iterator[Robot]:
     def make(tag: int) -> EmitterConfiguration:
@@ -339,10 +381,10 @@ def test_a_step_beside_the_multiples_is_named_once(
     for duration in (32, 64, 0, None):
         sender.step(duration)
     assert capsys.readouterr().err == ""
-    for duration in (50, 50, 10):
+    for duration in (40, 50, 10):
         sender.step(duration)
     line = (
-        "Warning: robot.step(50): a step of 50 ms takes 64 ms: "
+        "Warning: robot.step(40): a step of 40 ms takes 64 ms: "
         "steps are multiples of the basic time step of 32 ms.\n"
     )
     assert capsys.readouterr().err == line
