@@ -22,11 +22,13 @@ from hilgw.engine.supervisor import (
     FAULTS_ALLOWED,
     POLL_S,
     SETTLED_S,
+    START_S,
     UNANSWERED_S,
+    Passed,
     StallDetector,
     Supervisor,
 )
-from hilgw.errors import MismatchError, PeerError, PortError
+from hilgw.errors import ConfigError, HilgwError, MismatchError, PeerError, PortError
 from hilgw.testing.sim import Clock, FakeTransport, Recorder, elapse, until
 from hilgw.transports.base import LineSettings, Transport
 from hilgw.transports.serial.port import open_serial
@@ -65,6 +67,7 @@ class Rig:
         *,
         is_needed: bool = True,
         release: Callable[[], Awaitable[None]] | None = None,
+        retry_s: float | None = None,
     ) -> None:
         self.bench = StationBench(window=100, bufferSize=1000, baudRate=115200, scheduler=timer)
         self.station = self.bench.station
@@ -72,7 +75,7 @@ class Rig:
         self.log = Recorder()
         self.supervisor = Supervisor(
             self.station,
-            Port("port", open_port, identity, boot_s, release=release),
+            Port("port", open_port, identity, boot_s, retry_s, release=release),
             Lines(self.log, timer.now),
             jitter=random.Random(1),
         )
@@ -135,6 +138,24 @@ async def test_a_server_that_is_down_is_asked_more_seldom_and_reported_once(cloc
     assert rig.pauses[-1] == pytest.approx(UNANSWERED_S, rel=0.21)
     first = [State.OPENING, State.WAITING, State.HANDSHAKE, State.UP]
     assert rig.log.entered == [*first, State.CLOSED]
+    assert rig.log.states[3] == ("xb", State.UP, "fake")
+
+
+async def test_a_port_with_a_pause_of_its_own_is_tried_so_often(clock: Clock) -> None:
+    rig = PipeRig(clock, *[PortError.ABSENT] * 3, retry_s=3.0)
+    async with running(rig):
+        await until(rig.up)
+        rig.supervisor.on_not_ready("the module answers nothing")
+        shown = rig.supervisor.state, rig.supervisor.reason
+    assert rig.pauses == pytest.approx([3.0] * 3)
+    assert shown == (State.HANDSHAKE, "the module answers nothing")
+
+
+def test_the_age_of_what_passed_is_in_seconds() -> None:
+    passed = Passed()
+    assert passed.age_s(NS_PER_S) is None
+    passed.last_ns = NS_PER_S
+    assert passed.age_s(3 * NS_PER_S) == 2.0
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -287,6 +308,33 @@ async def test_another_device_is_left_alone_until_it_is_replaced(wrong: int, clo
         await PipeRig(clock, session=WrongSession(1)).supervisor.run()
 
 
+@pytest.mark.parametrize(
+    ("error", "opening", "lived_s", "ends"),
+    [
+        (ConfigError, 1, 0.0, True),
+        (ConfigError, 1, START_S, False),
+        (ConfigError, 2, 0.0, False),
+        (MismatchError, 1, 0.0, False),
+    ],
+)
+async def test_a_device_that_contradicts_the_file_ends_the_gateway_at_its_start_alone(
+    error: type[HilgwError], opening: int, lived_s: float, ends: bool, clock: Clock
+) -> None:
+    """It shows once the device is up. Later its port stays down."""
+    rig = PipeRig(clock)
+    async with running(rig) as task:
+        await until(rig.up)
+        if opening == 2:
+            rig.supervisor.on_failed(PortError("hung up", reason=PortError.LOST))
+            await until(lambda: rig.supervisor.ups == 2)
+        await elapse(lived_s)
+        rig.supervisor.on_failed(error("the robot has no such sensor"))
+        await elapse(10.0)
+        assert task.done() is ends
+    assert (State.FAILED in rig.log.entered) is not ends
+    assert isinstance(task.exception(), ConfigError) if ends else task.cancelled()
+
+
 async def test_a_silent_peer_is_tried_again_with_growing_pauses(clock: Clock) -> None:
     session = EchoSession()
     session.open = lambda now: [Failed(PeerError("no answer"))]  # type: ignore[method-assign]
@@ -313,7 +361,8 @@ async def test_an_adapter_that_keeps_failing_is_given_up(clock: Clock) -> None:
         await rig.supervisor.lend("avrdude (process 7)")
         rig.supervisor.take_back()
         await until(lambda: rig.supervisor.opened == 2 * (FAULTS_ALLOWED + 1), 600)
-    assert rig.pauses[FAULTS_ALLOWED + 1] == pytest.approx(rig.pauses[0], rel=0.5)
+    first, anew = rig.pauses[0], rig.pauses[FAULTS_ALLOWED + 1]
+    assert [first, anew] == pytest.approx([0.2, 0.2], rel=0.21)
 
 
 def test_a_port_is_stalled_where_nothing_has_left_for_the_time() -> None:
