@@ -87,6 +87,26 @@ def test_a_servo_that_restarts_while_no_one_drives_is_noticed_too() -> None:
     assert lost(line, 300).reason.startswith("servo 2 has bus watchdog 0")
 
 
+def test_a_restart_is_noticed_where_answers_leave_no_room_in_a_period() -> None:
+    line = driving()
+    line.delay_ms = 12
+    line.run(500)
+    line.mock.servos[1].boot()
+    assert lost(line, 500).reason.startswith("servo 1 has bus watchdog 0")
+
+
+def test_the_stop_of_a_servo_without_torque_follows_the_hand_that_turns_it() -> None:
+    line = up()
+    servo = line.mock.servos[1]
+    for turned in (0, 5):  # a load may pull it so far
+        servo.pulses += turned
+        line.run(50)
+        line.written.clear()
+        line.handle(line.session.stop(StopReason.DISARMED, line.now).events)
+        goals = next(data for _, _, data in packets_of(bytes(line.written)) if data[0] == 116)
+        assert (goals[4], int.from_bytes(goals[5:9], "little")) == (1, servo.pulses)
+
+
 def test_a_servo_that_restarted_is_set_up_anew_and_gets_no_command_from_before() -> None:
     line = driving()
     line.mock.servos[1].boot()
