@@ -28,6 +28,7 @@ from hilgw.errors import ConfigError, UsageError
 from hilgw.protocols.gateway.messages import SERVICES
 from hilgw.testing.sim import DEADLINE_S, Clock, until
 from tests.bodies.bench import WebotsLine
+from tests.cli.conftest import Command
 from tests.e2e.running import COMMAND, ROOT, environment, run_program, start
 from tests.engine.control_loop.on_mocks import OnMock
 
@@ -249,6 +250,19 @@ def test_nothing_slow_is_imported_first_and_a_late_signal_has_its_code(
     done = run_program(*command, cwd=tmp_path, SIGNAL=number.name)
     assert done.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number], done.stderr
     assert (done.stdout.splitlines()[:1], done.stderr) == ([""], "")
+
+
+def test_ctrl_c_in_a_command_is_an_exit_code_and_no_traceback(
+    hilgw: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(file: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hilgw.security.access.write_token", pressed)
+    ended = None
+    with suppress(KeyboardInterrupt):  # which would end pytest
+        ended = hilgw("token", "lab.token")
+    assert ended == (130, "", "")
 
 
 @pytest.fixture
