@@ -3,7 +3,7 @@
 import asyncio
 import json
 import subprocess
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from hilgw.config.load import load_text
 from hilgw.config.model import FederationConfig
 from hilgw.errors import PortError
 from hilgw.federation.refused import refusal
-from hilgw.testing.sim import Recorder
-from tests.e2e.running import HOST, free_port
+from hilgw.testing.sim import Recorder, wait_until
+from tests.e2e.running import HOST, Gateway, free_port
 
 pytestmark = [
     pytest.mark.process,
@@ -157,6 +157,24 @@ def test_certificates_that_both_ends_take_are_no_refusal(certificates: Path) -> 
     """Also that of a client whose name is another one, which TLS does not check."""
     states = both(certificates, "good", "wrong", wanted="1 other gateway")
     assert states == [("up", "1 other gateway")] * 2
+
+
+def test_two_runs_of_the_command_find_each_other_inside_tls(
+    certificates: Path, tmp_path: Path
+) -> None:
+    """Their files name the certificates beside them."""
+    endpoint = f"tls/{HOST}:{free_port()}"
+    with ExitStack() as gateways:
+        running = []
+        for end in ("listen", "connect"):
+            zenoh = settings(Path(), end, "good", "lab")
+            federation = {"name": end, end: [endpoint], "zenoh": zenoh}
+            file = certificates / f"{end}.yaml"
+            file.write_text(json.dumps({"version": 1, "federation": federation}))
+            (folder := tmp_path / end).mkdir()
+            running.append(gateways.enter_context(Gateway(folder, ["--config", str(file)])))
+        for each in running:
+            wait_until(lambda each=each: "1 other gateway" in each.text(), what="the other one")
 
 
 def test_a_listening_end_of_version_1_is_an_error_that_names_certificates(
