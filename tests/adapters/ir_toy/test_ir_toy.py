@@ -339,6 +339,17 @@ def test_how_long_a_packet_is_in_the_air_at_most(
     assert 108 * frames <= bench.air_time_ns / MS <= 250 * frames
 
 
+def test_of_too_many_streams_the_one_silent_longest_is_given_up() -> None:
+    bench = ToySession(framing="cobs", mapping=ByAddress()).up()
+    begun = [(address, b"\3") for address in range(16)]
+    rest = [(0, b"b\0"), (1, b"ab\0"), (16, b"ab\0")]
+    for address, data in (*begun, (0, b"a"), (16, b"\3"), *rest):
+        for octet in data:
+            bench.take_in(nec(address, octet) + OVER)
+    came = [(event.data, event.channel) for event in bench.of(base.Received)]
+    assert came == [(b"ab", 0), (b"ab", 16)]
+
+
 def test_counts_are_21_and_a_third_microseconds() -> None:
     assert [to_us(count) for count in (0, 1, 3, 0x2B, 0xFFFE)] == [0, 21, 64, 917, 1398059]
     assert [to_count(us) for us in (0, 21, 562, 65535, 2_000_000)] == [1, 1, 26, 3072, END - 1]

@@ -176,7 +176,7 @@ def test_without_a_table_the_channel_is_the_address_itself() -> None:
     ("code", "framing"),
     [
         *((code, "cobs-crc16") for code in ("nec", "nec2", "onkyo", "rc5", "sirc")),
-        *(("rc6", framing) for framing in ("slip-crc16", "lines", "hdlc", "length")),
+        *(("rc6", framing) for framing in ("slip-crc16", "lines", "hdlc", "length", "gap:1s")),
     ],
 )
 def test_packets_of_bytes(code: str, framing: str) -> None:
