@@ -16,6 +16,7 @@ import pytest
 
 from hilgw.engine.event_loop.scheduler import Timer
 from hilgw.errors import PortError
+from hilgw.testing.sim import Clock
 from hilgw.transports.base import LineSettings
 from hilgw.transports.own_folder import PREFIX, OwnFolder
 from hilgw.transports.serial.port import open_serial
@@ -61,6 +62,18 @@ async def test_the_device_gets_the_rate_of_the_client_and_reads_at_its_pace(
     assert {*device.bauds} == {baud_rate}
     assert device.last_at - start >= 960 / min(baud_rate, 115200)
     await client.close()
+    port.close()
+
+
+async def test_a_line_that_is_set_is_that_of_the_bytes_to_the_client(tmp_path: Path) -> None:
+    clock = Clock()
+    port = VirtualPort(clock, str(tmp_path / "port"))
+    port.set_line(1000, 12)
+    port.write(b"x")
+    clock.run(11_999_999)
+    assert port.pending == 1
+    clock.run(1)
+    assert port.pending == 0
     port.close()
 
 
