@@ -115,6 +115,15 @@ def test_a_lidar_is_refused_by_name() -> None:
         robot_of(Simulator([("Lidar", "eye", None)]))
 
 
+def test_a_robot_that_another_controller_has_is_named() -> None:
+    """On a local socket: its connection ends."""
+    taken = Simulator()
+    taken.lost = True
+    with pytest.raises(PeerError, match="another controller has the robot, or the ") as caught:
+        robot_of(taken)
+    assert caught.value.fix.startswith("end that one; where it is a mock, ")
+
+
 def test_the_robots_own_data(simulator: Simulator, robot: Robot) -> None:
     assert robot.getName() == "rover" and robot.getModel() == "m"
     assert robot.getBasicTimeStep() == 32.0 and robot.getSynchronization()

@@ -296,8 +296,9 @@ async def test_an_address_that_is_taken_is_a_port_error() -> None:
     await first.mocap.start()
     second = Mocap(first.mocap.address, first.scene, first.notes)
     try:
-        with pytest.raises(PortError, match=r"mocap 127\.0\.0\.1:\d+: cannot listen"):
+        with pytest.raises(PortError, match=r"mocap 127\.0\.0\.1:\d+: cannot listen") as caught:
             await second.start()
+        assert caught.value.fix == "choose another port in medium.mocap.listen"
     finally:
         first.mocap.close()
         second.close()

@@ -38,6 +38,11 @@ def test_an_event_loop_jumps_to_its_deadlines_and_no_further() -> None:
     loop.close()
 
 
+def test_time_that_is_not_simulated_does_not_elapse() -> None:
+    with pytest.raises(AssertionError, match="not in simulated time"):
+        asyncio.run(sim.elapse(0))
+
+
 def test_an_error_without_owner_fails_the_run() -> None:
     async def scenario() -> None:
         asyncio.get_running_loop().call_soon(lambda: 1 / 0)

@@ -26,7 +26,14 @@ from tests.e2e.control_loop_peers import (
     set_value,
     write_configuration,
 )
-from tests.engine.control_loop.running import GO, RunningLoop, SimPeer, driving, robot_of
+from tests.engine.control_loop.running import (
+    GO,
+    RunningLoop,
+    SimGateway,
+    SimPeer,
+    driving,
+    robot_of,
+)
 
 
 def error(kind: int, index: int) -> bytes:
@@ -279,6 +286,18 @@ def test_listening_on_a_port_that_is_taken_ends_with_that_error(tmp_path: Path) 
     assert error is not None
     assert error.reason == PortError.BUSY
     assert log.saw("cab.controller", State.UP) == 0
+
+
+def test_the_mock_of_a_controller_finds_another_port_where_its_own_is_taken(tmp_path: Path) -> None:
+    mocked = "version: 1\nbackend: mock\nwebots: R2020a\nrobots: {cab: {controller: {kind: wc2ec, "
+    running = SimGateway()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 27016))
+        taken.listen()
+        running.load(tmp_path, mocked + 'listen: "tcp://127.0.0.1:27016"}}}\n')
+        with running:
+            running.until(lambda: running.log.saw("cab.controller", State.UP), "the mock")
+    assert [text for text in running.log.notices if text.endswith("; listening on another port")]
 
 
 @pytest.mark.parametrize("host", ["[::1]", "localhost"])
