@@ -193,6 +193,9 @@ async def test_zenoh_keeps_the_routes_of_a_bounded_number_of_keys() -> None:
         far = [f"hilgw/{'x' * LONGEST_KEY}{number}" for number in range(3)]
         for key in [*far, *(f"hilgw/{number}" for number in range(2 * MOST_ROUTES))] * 2:
             take(SimpleNamespace(payload=payload, attachment=None, key_expr=key))
+        wakes = bench.wakes
+        take(SimpleNamespace(payload=payload, attachment=None, key_expr="hilgw/new"))
+        assert bench.wakes == wakes
         bench.put(0)
         wait_until(lambda: bench.sent() == [0])
         assert bench.zenoh.declared == [f"hilgw/{number}" for number in range(MOST_ROUTES)]
@@ -269,6 +272,25 @@ async def test_what_blocks_the_thread_does_not_block_the_event_loop() -> None:
         for further in range(3 * MOST_AHEAD):
             bench.put(number + further)
         assert bench.yields > before
+
+
+@pytest.mark.wall_clock("a thread sends")
+async def test_a_queue_of_long_packets_is_full_before_it_takes_the_memory() -> None:
+    """What is only offered has no room then."""
+    async with running() as bench:
+        bench.zenoh.open.clear()
+        bench.put(0)
+        wait_until(lambda: bench.zenoh.blocked == 1)
+        for _ in range(8):
+            assert not bench.session.is_full
+            bench.session.put("key", bytes(1 << 20))
+        assert bench.session.is_full
+        bench.session.offer("key", b"x", b"")  # this Zenoh would refuse it
+        bench.put(9)
+        bench.zenoh.open.set()
+        await turns(3)
+        wait_until(lambda: len(bench.zenoh.puts) == 10)
+        assert bench.session.failed_puts == 0 and not bench.session.failure
 
 
 @pytest.mark.wall_clock("a thread sends")

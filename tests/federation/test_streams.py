@@ -15,13 +15,14 @@ from hilgw.federation.member import (
     Member,
     OutStream,
 )
-from hilgw.federation.outgoing import LONGEST_LIGHT, MOST_LIGHT, Outgoing
+from hilgw.federation.outgoing import LONGEST_LIGHT, MOST_LIGHT, MOST_ROUTES, Outgoing
 from hilgw.federation.shared import SharedAirs
 from hilgw.federation.wire import GatewayState, Keys, MemberKey, decode_trailer
 from hilgw.medium.airs import Airs
 from hilgw.medium.ledger import Ledger
 from hilgw.medium.medium import Medium
 from hilgw.medium.packet import Packet
+from hilgw.testing.conformance.simulated_rules import size_of
 from tests import work
 
 
@@ -186,6 +187,19 @@ class Sender:
         """Of one packet, where the ones before have made what is made once."""
         self.transmit()
         return work.instructions(self.transmit)
+
+
+@pytest.mark.parametrize("kept", ["channels", "sources"])
+def test_a_sender_forgets_channels_and_sources_where_there_are_too_many(kept: str) -> None:
+    sender, sizes = Sender(1, 1), list[int]()
+    sender.members["m0"].neighbour.listen({"radio": None})
+    for number in range(MOST_ROUTES + 1):
+        channel, source = (number, "tx") if kept == "channels" else (CHANNEL, f"tx{number}")
+        sender.medium.transmit(Packet(b"ping", channel, "radio", source, "robot"))
+        if number >= MOST_ROUTES - 1:
+            sender.session.puts.clear()
+            sizes.append(size_of(sender))
+    assert sizes[1] < sizes[0]
 
 
 def test_each_listener_costs_a_packet_the_same() -> None:

@@ -78,6 +78,16 @@ def test_a_packet_through_all_its_hops() -> None:
     ]
 
 
+def test_what_became_of_packets_is_followed_up_to_a_bound() -> None:
+    view = seen(packet(), delivered(1, "xbee0"))
+    at = capture(view)
+    for _ in range(4):
+        for number in range(PACKETS):
+            view.take(frame(number, "xbee0"), 0)
+        at = at.followed(view)
+    assert len(at.traces) == 3 * PACKETS and at.traces[0]["event"] == "delivered"
+
+
 @pytest.mark.parametrize("late_ms", [10_000, 10_001])
 def test_the_same_bytes_after_ten_seconds_are_of_another_packet(late_ms: int) -> None:
     """The queue of the Emitter has its usual time, and what was not seen has none."""

@@ -50,8 +50,7 @@ def tls(gateway: Gateway) -> Iterator[Web]:
         assert web.end() == (130, "")
 
 
-def closed_websocket(url: str) -> ssl.SSLSocket:
-    """Over TLS; both sides have sent their close frames, and this one does not close TLS."""
+def websocket(url: str) -> ssl.SSLSocket:
     host = url.split("/")[2]
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -67,6 +66,12 @@ def closed_websocket(url: str) -> ssl.SSLSocket:
         f"Sec-WebSocket-Key: {'A' * 22}==\r\n\r\n".encode()
     )
     assert line.recv(4096).startswith(b"HTTP/1.1 101 ")
+    return line
+
+
+def closed_websocket(url: str) -> ssl.SSLSocket:
+    """Over TLS; both sides have sent their close frames, and this one does not close TLS."""
+    line = websocket(url)
     line.sendall(bytes.fromhex("88 82 00000000 03e8"))
     while not (got := line.recv(4096)).endswith(bytes.fromhex("88 02 03e8")):
         assert got
@@ -76,6 +81,15 @@ def closed_websocket(url: str) -> ssl.SSLSocket:
 def private_file(path: Path, data: bytes) -> None:
     path.touch(mode=0o600)
     path.write_bytes(data)
+
+
+def test_a_message_above_a_mebibyte_ends_its_websocket(tls: Web) -> None:
+    with websocket(tls.url) as line:
+        line.sendall(bytes.fromhex("82 ff") + ((1 << 20) + 1).to_bytes(8, "big") + bytes(4))
+        got = b""
+        while b"\x03\xf1" not in got:  # 1009: it is too big
+            got = line.recv(4096)
+            assert got
 
 
 def test_the_token_is_asked_for_and_a_monitor_looks_and_stops(tls: Web, chromium: Any) -> None:
