@@ -25,6 +25,7 @@ from hilgw.control.events import (
     FeedbackSwitch,
     MotorFeedback,
     Notice,
+    PacketOut,
     ProtocolFailure,
     RefusedRequest,
     StopReason,
@@ -189,10 +190,12 @@ def test_torque_feedback() -> None:
     assert line.found(MotorFeedback)[-1] == MotorFeedback(line.index(LEFT), 0.1 * 1.4)
 
 
-def test_torque_control_and_gains_are_refused() -> None:
+def test_torque_control_and_packets_are_refused() -> None:
     line = up()
     (refused,) = line.command(LEFT, "torque", 0.5)
     assert isinstance(refused, RefusedRequest) and refused.reason == "not_settable"
+    (refused,) = line.session.send(PacketOut(line.index(LEFT), 1, b"x"), line.now)
+    assert refused.text == f"RotationalMotor '{LEFT}' is not an Emitter of the robot"
 
 
 def test_errors_in_the_configuration() -> None:

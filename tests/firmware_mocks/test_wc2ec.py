@@ -11,6 +11,7 @@ from firmware_mocks import wc2ec_controller, wc2ec_node, wc2ec_robot
 from firmware_mocks._room import RADIUS_M, CartRoom
 from firmware_mocks.air import Air
 from firmware_mocks.wc2ec.cobs import FrameReader, frame
+from firmware_mocks.wc2ec.pilot import WallAvoider
 from hilgw.testing.conformance.simulated_rules import size_of
 
 MS = 1_000_000
@@ -44,6 +45,22 @@ def test_distances_turns_and_walls() -> None:
     for _ in range(50):
         room.move(10.0, 10.0, 1.0)
     assert room.bumps == 1 and RADIUS_M <= room.x <= 2.0 - RADIUS_M
+
+
+def test_the_avoider_turns_one_way_until_there_is_room() -> None:
+    avoider = WallAvoider()
+    assert avoider.steer(1000, 1000, 1000) == (5.0, 5.0)
+    left, right = avoider.steer(200, 250, 300)
+    assert left > 0 > right  # away from the left
+    for near in ((400, 400, 100), (1000, 400, 1000), (1000, 1000, 200)):
+        assert avoider.steer(*near) == (left, right)
+    assert avoider.steer(1000, 1000, 1000) == (5.0, 5.0)
+    assert avoider.steer(1000, 1000, 100) == (right, left)
+
+
+def test_a_reader_of_frames_takes_509_bytes_and_no_more() -> None:
+    reader = FrameReader()
+    assert reader.feed(frame(bytes(510)) + frame(bytes(509))) == [bytes(509)] and reader.bad == 1
 
 
 # --- the robot ------------------------------------------------------------------------------------

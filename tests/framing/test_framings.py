@@ -5,9 +5,10 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from firmware_mocks import irda_sir as other_reading
+from firmware_mocks._framing.specs import framing_of
 from hilgw.errors import ConfigError, FrameError
 from hilgw.framing import crc, create
 from hilgw.framing.base import Framing
@@ -372,3 +373,15 @@ def test_the_mock_of_sir_reads_the_same_bytes(payload: bytes) -> None:
     wire = Sir().encode(payload)
     assert wire == other_reading.wrap(payload)
     assert other_reading.unwrap(wire[11:-1]) == payload
+
+
+FULL = b"\xff" + 254 * b"x"  # a block that no zero follows
+BLOCKS = st.sampled_from([b"\0", b"\1", b"\3", b"\xfe", b"\xff", FULL, b"x"])
+
+
+@example(FULL + b"\2x")
+@given(st.lists(BLOCKS, max_size=20).map(b"".join))
+def test_the_mock_of_cobs_reads_the_same_frames_and_drops_the_same(wire: bytes) -> None:
+    ours, mock = create("cobs"), framing_of("cobs")
+    assert mock.feed(wire + b"\0", 0, 0) == ours.feed(wire + b"\0")
+    assert mock.bad == sum(ours.dropped.values())

@@ -160,6 +160,8 @@ def test_the_stream_is_lost_at_once_and_for_good(side: wc2ec.Side, data: str) ->
     assert isinstance(failure.error, HilgwError)
     assert decoder.failed and decoder.pending == 0
     assert decoder.feed(wc2ec.encode(good)) == []
+    (failure,) = decode(side, raw + bytes(256))
+    assert isinstance(failure, wc2ec.Failure) and failure.tail == (raw + bytes(256))[:256]
 
 
 @pytest.mark.parametrize("number", [39, 52])
