@@ -74,14 +74,16 @@ def test_known_names_and_times(
 
 
 def test_diff_names_a_key_without_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = (
+    paths = [
         str(recorded(tmp_path / f"{kind}.pcapng", sample("packet", type=kind)))
         for kind in ("radio", "serial")
-    )
+    ]
     assert main(["diff", *paths]) == 1
     shown = [line.split(": ", 1)[1] for line in capsys.readouterr().out.splitlines()[1:]]
     words = 'ch 5   "0101" 4 B  2 dBm  not received: out of range; not xbee0 (range)'
     assert shown == [f"{words}; type radio", f"{words}; type serial"]
+    assert main(["diff", paths[0], paths[0]]) == 0
+    assert capsys.readouterr().out == "no difference\n"
 
 
 def repeating(path: Path, old: float) -> Recording:
@@ -395,6 +397,19 @@ SHORT = encode_packet(FIRST_LINE, EPOCH + 99 * S, b"x")
 def test_packets_of_another_capture_are_named(run_file: Path, more: bytes, fault: str) -> None:
     run_file.write_bytes(run_file.read_bytes() + more)
     assert fault in fault_of(run_file)
+
+
+@pytest.mark.parametrize(
+    "words", ["convert run.pcapng -", "plot run.pcapng", "diff run.pcapng whole.pcapng"]
+)
+def test_who_reads_up_to_a_fault_names_it_at_the_end(
+    words: str, run_file: Path, hilgw: Command
+) -> None:
+    run_file.with_name("whole.pcapng").write_bytes(run_file.read_bytes())
+    run_file.write_bytes(run_file.read_bytes() + SHORT)
+    code, out, err = hilgw(*words.split())
+    assert (code, err.count("\n")) == (1, 1) and out
+    assert "has bytes of a line without their header" in err
 
 
 def test_a_file_with_other_times_is_read_from_any_time_on(
