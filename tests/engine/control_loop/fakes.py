@@ -73,18 +73,20 @@ class FakeSupervisor(PortListener):
 
 
 class FakeGuardian:
-    """Records what the process would get. kept: the stop of each connection that it has. works:
-    whether it takes anything."""
+    """Records what the process would get. kept: the stop of each connection that it has. lines:
+    which of them are lines. works: whether it takes anything."""
 
     def __init__(self) -> None:
         self.flag = bytearray(1)
         self.guarded: list[Any] = []
         self.kept: dict[str, bytes] = {}
+        self.lines: set[str] = set()
         self.works = True
         self.on_keep: Callable[[bytes], None] = lambda stop_bytes: None
 
     def take(self, name: str, fd: int, *, is_line: bool = False) -> bool:
         self.kept[name] = b""
+        self.lines |= {name} if is_line else set()
         return self.works
 
     def keep(self, name: str, stop_bytes: bytes) -> bool:

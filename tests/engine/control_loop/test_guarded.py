@@ -97,7 +97,7 @@ def test_a_hold_position_reaches_the_guardian_with_the_next_beat(guardian: FakeG
     session = robot.loop.body.session
     stops = iter([b"hold 1", b"hold 2"])
     session.emergency = lambda: next(stops, b"hold 2")
-    robot.run(110)
+    robot.run(210)
     robot.loop.watchdog.stop()
     assert kept == [b"hold 1", b"hold 2"]
 
@@ -217,6 +217,26 @@ def test_a_new_guardian_gets_the_connections_that_are_up(guardian: FakeGuardian)
     guardian.kept.clear()
     robot.loop.loop.safety.guard()
     assert guardian.kept == {}
+
+
+def test_a_second_guardian_gets_the_stop_of_a_robot_that_moves(guardian: FakeGuardian) -> None:
+    """The first is frozen. A robot that is back stands still, and gets none."""
+    robot = robot_of("create2", guardian)
+    robot.drive()
+    stop = guardian.kept.pop(BODY)
+    robot.loop.loop.safety.guard()
+    assert guardian.kept[BODY] == stop != b""
+    robot.loop.robot_leaves()
+    assert robot.loop.loop.safety.emergency_stop.unguarded == ""  # nothing is there
+    robot.plug()
+    assert guardian.kept[BODY] == b""
+
+
+@pytest.mark.parametrize("kind", REAL)
+def test_the_guardian_gets_a_line_as_a_line(kind: str, guardian: FakeGuardian) -> None:
+    """Behind a serial server a line gets the stop before the end of its connection."""
+    robot = robot_of(kind, guardian)
+    assert guardian.lines == {BODY} if robot.on_line else not guardian.lines
 
 
 async def test_the_guardian_lets_go_of_a_connection_before_it_is_closed(

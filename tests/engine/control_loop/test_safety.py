@@ -22,6 +22,7 @@ from hilgw.engine.control_loop.control_loops import ControlLoops
 from hilgw.engine.control_loop.watchdog import EmergencyStop, Watchdog
 from hilgw.engine.observer import Observer
 from hilgw.engine.simulated.pace import SimulatedClock
+from hilgw.guardian.process import PRIORITY
 from hilgw.testing.sim import Clock
 from hilgw.transports.serial import tty as serial_tty
 from tests.e2e.control_loop_peers import ROTATIONAL, sensor_data
@@ -38,8 +39,8 @@ def stream() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield ours, theirs
 
 
-def prepared(fd: int, pending: int = 0) -> EmergencyStop:
-    stop = EmergencyStop()
+def prepared(fd: int, pending: int = 0, *, is_line: bool = False) -> EmergencyStop:
+    stop = EmergencyStop(is_line=is_line)
     stop.attach(Connection(fd=fd, pending=pending))
     stop.trigger()  # nothing is prepared
     stop.prepare(b"stop")
@@ -54,6 +55,8 @@ def test_an_emergency_stop_writes_prepared_bytes_only_while_a_motor_moves(stream
     stop = prepared(ours.fileno())
     stop.trigger()
     assert theirs.recv(100) == b"stop"
+    stop.attach(Connection(fd=ours.fileno(), pending=0))
+    stop.trigger()  # the motors of this connection stand still
     stop.detach()
     stop.prepare(b"stop")
     stop.trigger()
@@ -72,6 +75,29 @@ def test_where_half_a_message_waits_the_connection_is_closed_instead(
     assert theirs.recv(100) == b""
     stop.detach()
     assert ours.fileno() >= 0 and not os.fstat(ours.fileno()).st_size
+
+
+def test_half_a_message_behind_a_serial_server_is_followed_by_the_stop_twice(
+    stream: Stream,
+) -> None:
+    """Its robot sees no end of the connection."""
+    ours, theirs = stream
+    stop = prepared(ours.fileno(), pending=3, is_line=True)
+    stop.trigger()
+    assert (theirs.recv(100), theirs.recv(100)) == (b"stopstop", b"")
+    stop.detach()
+
+
+def test_where_the_kernel_takes_half_the_stop_the_connection_is_closed(stream: Stream) -> None:
+    ours, theirs = stream
+    ours.setblocking(False)
+    stop, size = prepared(ours.fileno()), 1 << 24
+    stop.prepare(bytes(size))
+    stop.trigger()
+    while data := theirs.recv(1 << 20):
+        size -= len(data)
+    assert 0 < size < 1 << 24
+    stop.detach()
 
 
 def test_where_the_kernel_takes_no_byte_the_connection_is_closed_instead(stream: Stream) -> None:
@@ -99,10 +125,17 @@ def test_on_a_line_the_stop_overtakes_what_waits_in_the_kernel_and_is_written_tw
     stop = prepared(slave)
     os.write(slave, b"go on")
     flushed: list[bytes] = []
-    monkeypatch.setattr(serial_tty, "discard", lambda fd: flushed.append(os.read(master, 100)))
+
+    def discard(fd: int) -> None:
+        assert stop.lock.locked()  # the event loop writes nothing in between
+        flushed.append(os.read(master, 100))
+
+    monkeypatch.setattr(serial_tty, "discard", discard)
     stop.trigger()
     assert (flushed, os.read(master, 100)) == ([b"go on"], b"stopstop")
     stop.detach()
+    assert stop.closing is not None  # a thread: the driver may block
+    stop.closing.join()
     os.close(slave)
     os.close(master)
 
@@ -249,6 +282,29 @@ def test_each_control_loop_has_its_own_late_limit() -> None:
     assert (quick.late, patient.late) == (2, 1)
 
 
+def test_timers_may_come_late_by_half_of_what_counts_as_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its thread, which goes before others, ends with it."""
+    priorities: list[int] = []
+    monkeypatch.setattr(os, "setpriority", lambda which, who, value: priorities.append(value))
+    clock = Clock()
+    watchdog, watched = Watchdog(clock), Watched(200)
+
+    def is_asleep() -> bool:
+        names = {each.name for each in threading.enumerate()}
+        return clock.next() is None and "hilgw-watchdog" not in names
+
+    watchdog.start()  # nothing is watched
+    assert is_asleep()
+    watchdog.watch(watched)
+    watchdog.start()
+    clock.run(1_000 * MS, late_ns=100 * MS)
+    watchdog.stop()
+    assert (watched.late, watched.checks > 5) == (0, True)
+    assert is_asleep() and priorities == [PRIORITY]
+
+
 def test_in_simulated_time_no_thread_watches_the_jumps() -> None:
     clock = SimulatedClock()
     watchdog, watched = Watchdog(clock, threaded=False), Watched(200)
@@ -292,13 +348,15 @@ class SleepingThread:
 def test_the_thread_stops_each_loop_at_its_limit_not_later(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SharedClock()
     monkeypatch.setattr(
-        "hilgw.engine.control_loop.watchdog.threading", SleepingThread(clock, wakes=8)
+        "hilgw.engine.control_loop.watchdog.threading", SleepingThread(clock, wakes=4)
     )
     stopped_ms: list[tuple[str, float]] = []
 
     class Timed(Watched):
         def emergency(self) -> None:
             stopped_ms.append((f"{self.late_ns // MS}", (clock.now() - begin) / MS))
+            if self.late_ns == 330 * MS:
+                watchdog.check(clock.now())  # the event loop goes on for a moment
 
     watchdog = Watchdog(clock)
     begin = watchdog.checked_ns
@@ -306,4 +364,7 @@ def test_the_thread_stops_each_loop_at_its_limit_not_later(monkeypatch: pytest.M
         watchdog.watch(Timed(late_ms))
     watchdog.start()  # and the event loop hangs at once
     watchdog.stop()
-    assert stopped_ms == [("200", pytest.approx(200)), ("330", pytest.approx(330))]
+    expected_ms = {"200": (200, 530), "330": (330, 660)}
+    assert stopped_ms == [
+        (name, pytest.approx(expected_ms[name][turn])) for turn in (0, 1) for name in expected_ms
+    ]
