@@ -115,16 +115,40 @@ def test_too_long_is_dropped_whole_until_the_pause() -> None:
 
 @pytest.mark.parametrize(
     ("name", "pause_ns"),
-    [("gap", 20 * MS), ("gap:500us", MS // 2), ("gap:0.1s", 100 * MS), ("gap: 3 ms", 3 * MS)],
+    [
+        ("gap", 20 * MS),
+        ("gap:500us", MS // 2),
+        ("gap:0.1s", 100 * MS),
+        ("gap: 3 ms", 3 * MS),
+        ("gap:60s", 60_000 * MS),
+    ],
 )
 def test_the_sender_gets_the_length_of_the_pause(name: str, pause_ns: int) -> None:
     assert create(name).pause_ns == pause_ns
 
 
-@pytest.mark.parametrize("name", ["gap:20", "gap:-1ms", "gap:0ms", "gap:61s", "gap:x", "gap-20ms"])
+@pytest.mark.parametrize(
+    "name", ["gap:20", "gap:-1ms", "gap:0ms", "gap:60001ms", "gap:x", "gap-20ms"]
+)
 def test_unreadable_gaps(name: str) -> None:
     with pytest.raises(ConfigError, match=r"use more than 0 and up to 60s|gap:20ms"):
         create(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "longest"),
+    [("cobs", 4096), ("slip", 4096), ("hdlc", 4096), ("lines", 4096), ("length", 1024)],
+)
+def test_the_longest_packet_that_a_short_name_carries(name: str, longest: int) -> None:
+    assert create(name).max_payload == longest
+
+
+def test_garbage_before_a_frame_with_a_length_is_counted_and_not_kept() -> None:
+    framing = create("length")
+    for _ in range(50):
+        assert framing.feed(b"\xaa" * 1000, 0) == []
+    assert framing.feed(framing.encode(b"x"), 0) == [b"x"]
+    assert framing.dropped == {"garbage_bytes": 50_000} and len(pickle.dumps(framing)) < 10_000
 
 
 def lines(terminator: str, max_payload: int = 8) -> LineFraming:

@@ -167,10 +167,12 @@ XBEE = bytes.fromhex("7e0005 88014d5900d0")
         (XBEE[:-1], "cobs-crc16", ""),
         (b"\x7e\0\0\xff" * 3, "cobs-crc16", ""),
         (SLIP, "cobs-crc16", "framing slip?"),
+        (SLIP[1:], "cobs-crc16", "framing slip?"),
         (SLIP, "slip", ""),
         (SLIP[1:-1], "cobs-crc16", ""),
         (COBS, "cobs-crc16", "framing cobs?"),
         (COBS + b"\5ab\0", "cobs-crc16", "framing cobs?"),
+        (COBS + 2 * b"\5ab\0", "cobs-crc16", ""),
         (COBS, "cobs", ""),
         (framed("hdlc", b"one", b"two"), "hdlc", ""),
         (bytes.fromhex("aa5501f0") * 4, "cobs-crc16", "framing length, with other settings?"),
@@ -205,7 +207,8 @@ def test_boot_loaders_and_menus_are_shown_in_their_words(
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"), [(115200, 57600), (115200, 38400), (57600, 9600), (9600, 4800)]
+    ("ours", "theirs"),
+    [(115200, 57600), (115200, 38400), (57600, 9600), (9600, 4800), (38400, 19200), (2400, 1200)],
 )
 def test_a_slower_sender_is_seen_by_the_length_of_its_bits(ours: int, theirs: int) -> None:
     received = at_lower_rate(b"temp=20.5 hum=41\r\n" * 3, ours // theirs)
@@ -231,6 +234,13 @@ def test_the_notice_comes_once_two_seconds_after_the_first_byte(end: str) -> Non
     assert watch.is_missing(AFTER_NS) and not watch.is_missing(2 * AFTER_NS)
     watch.found()
     assert not watch.is_missing(AFTER_NS)
+
+
+def test_two_bytes_are_several() -> None:
+    for data, words in ((b"\xff", "1 byte, "), (b"\xff\xff", "2 bytes, ")):
+        watch = FirstFrame("cobs-crc16", 115200)
+        watch.take(data, 0)
+        assert watch.expire(AFTER_NS).startswith(words)
 
 
 @pytest.mark.parametrize(
