@@ -155,6 +155,11 @@ def test_who_connects_to_a_late_gateway_stays_unless_what_it_sent_is_old(tmp_pat
         assert GO not in robot_of(running).received
         (notice,) = (text for text in running.log.notices if "late" in text)
         assert notice.endswith("closed: it sent while the gateway was late; connect again")
+        running.advance(0.05)  # what comes so soon may have waited, too
+        second = running.knock()
+        second.send(GO)
+        second.wait_for_end()
+        assert sum("late" in text for text in running.log.notices) == 2
 
 
 def test_who_only_listens_stays_while_no_other_peer_connects(tmp_path: Path) -> None:
