@@ -166,9 +166,11 @@ class BodyEnd(PeerListener):
         more.
         """
         session, index = self.link.session, command.index
-        settings = settings_in(command)
+        settings, known = settings_in(command), self._records.motors[index].lacking
+        if not (settings or known):  # most commands
+            return session.command(command, now)
         lacked = {name: settings[name] for name in settings if name in self.own.missing}
-        available = lacked.get(AVAILABLE, self._records.motors[index].lacking.get(AVAILABLE))
+        available = lacked.get(AVAILABLE, known.get(AVAILABLE))
         if available == 0 and (mode is not None or AVAILABLE in lacked):
             outcome, events = session.command(  # refused, or dropped
                 MotorCommand(index, MotorField.AVAILABLE_TORQUE, 0.0), now
@@ -178,14 +180,15 @@ class BodyEnd(PeerListener):
                 outcome, events = Accepted.SENT, plan.events
         else:
             outcome, events = session.command(command, now)
-        if lacked and not isinstance(outcome, Refusal):
-            events = events + self._leave_out(index, lacked)
-        return outcome, events
+        if isinstance(outcome, Refusal) or lacked.items() <= known.items():
+            return outcome, events
+        return outcome, events + self._leave_out(index, lacked, known)
 
-    def _leave_out(self, index: int, lacked: Mapping[str, float]) -> list[Event]:
+    def _leave_out(
+        self, index: int, lacked: Mapping[str, float], known: dict[str, float]
+    ) -> list[Event]:
         """Note the settings that were left out of a command; count and name those that changed."""
         device = self.link.session.devices.by_index(index)
-        known = self._records.motors[index].lacking
         notices: list[Event] = []
         for name, value in lacked.items():
             if device is not None and known.get(name, default_of(device, name)) != value:
