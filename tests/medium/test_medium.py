@@ -6,7 +6,7 @@ from operator import mul
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from hilgw.errors import ConfigError
 from hilgw.medium.ledger import Ledger
@@ -163,6 +163,9 @@ NUMBERS = st.floats(-3, 3)
 POINT = st.tuples(NUMBERS, NUMBERS, NUMBERS)
 
 
+@example((0, 0, 0), (0, 1, 1), (1, 0, 0), -math.pi / 4, 2, 0.1)
+@example((0, 0, 0), (1, 0, 1), (0, 1, 0), math.pi / 4, 2, 0.1)
+@example((0, 0, 0), (1, 1, 0), (0, 0, 1), math.pi / 4, 0, 0.1)
 @given(POINT, POINT, POINT, st.floats(-3, 3), st.sampled_from(range(3)), st.floats(0, 6.28))
 def test_a_cone_is_around_its_axis_in_each_direction(
     place: Vector, point: Vector, turned: Vector, angle: float, axis: int, aperture: float
